@@ -43,7 +43,7 @@ def measure_recall(environment: Environment) -> Section:
     for name, shares in figures.items():
         section.add(name, *(f"{shares[style]:.3f}" for style in ("all", *STYLES)))
     section.raw = figures
-    section.notes.append("The offline embedder (WordLlama, 256 numbers); hybrid is reciprocal rank fusion.")
+    section.notes.append("The offline embedder (WordLlama, 256 numbers); hybrid adds up relative scores.")
     return section
 
 

@@ -169,7 +169,7 @@ def test_nothing_is_lost_in_toon(value: JsonValue) -> None:
 
 def test_without_the_extra_toon_is_an_error_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "toon_format", None)
-    with pytest.raises(MissingExtraError, match=r'TOON needs toon-format.*Run: pip install "tactician\[toon\]"'):
+    with pytest.raises(MissingExtraError, match=r'TOON needs toon-format.*run: pip install ".\[toon\]"'):
         load_formatter(ContextFormat.TOON)
     assert isinstance(load_formatter(ContextFormat.JSON), JsonFormatter)
 

@@ -224,3 +224,25 @@ def test_a_participle_is_recognised(source: str, expected: bool) -> None:
     node = ast.parse(source).body[0]
     assert isinstance(node, Function)
     assert is_named_by_participle(Definition("p", node.name, node)) is expected
+
+
+STUMBLES = re.compile(r"\b(?:[Ww]hoever|[Tt]here (?:is|are) none)\b")
+"""Phrases that read as translated, in messages to people."""
+
+
+def list_messages(source: str) -> list[str]:
+    """Return the texts of a module that are not docstrings."""
+    tree = ast.parse(source)
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docstrings]
+    return [node.value for node in texts if isinstance(node.value, str)]
+
+
+def test_messages_have_no_phrases_that_readers_stumble_over() -> None:
+    messages = [text for file in ROOT.rglob("*.py") for text in list_messages(file.read_text(encoding="utf-8"))]
+    assert len(messages) > 1000
+    assert [text for text in messages if STUMBLES.search(text)] == []
+
+
+def test_a_message_is_told_from_a_docstring() -> None:
+    assert list_messages('def f(x):\n    """Whoever."""\n    raise E(f"whoever {x}")') == ["whoever "]

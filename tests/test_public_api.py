@@ -23,16 +23,17 @@ PUBLIC = {
         ProcessStatus Reflection reject repeat_until repeat_until_acceptable resolve Review ReviewDecision
         ReviewPolicy RouterAgent RunContext runnable Runnable RunResult RunStatus scatter_gather Scope
         simple_agent SomeOf SqlMemory SqlReflections state SupervisorAgent SupervisorInvocation Task Tool tool
-        ToolGroup UserInput UserMessage Verbosity Window Workflow
+        ToolGroup UserInput UserMessage Verbosity Window Workflow GuardrailResult MemoryStore SqliteStore ToolError
     """,
     "tactician.agents": """
         Agent AgentDefinition AgenticTool AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
-        PromptCreator
+        ComponentAgent PromptCreator
         Broadcast WindowDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
         LEADER HandoffDefinition HierarchicalAgents Member ParallelAgents Planned PlannedAgent Planner TypedRunnable
         RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal
         action as_runnable by_name combine_specs component build_component_agent condition cost
-        is_component is_planned is_planned_class list_input_objects planned_agent planned_spec run_in_conversation
+        is_component is_component_class is_planned is_planned_class list_inner list_input_objects planned_agent
+        planned_spec run_in_conversation
         find_planned_specs find_process_spec find_start
         raise_unless_completed resolve runnable state supervise
     """,
@@ -49,7 +50,9 @@ PUBLIC = {
         create_definition compare_blueprints export_blueprint blueprint_exporter json_schema build_outline
         resolve_references
     """,
-    "tactician.chat": "Chatbot ChatProgress ChatReply ChatSession ChatUser QueueChannel",
+    "tactician.chat": """
+        Chatbot ChatProgress ChatReply ChatSession ChatUser QueueChannel find_chatbot reacts_to_messages
+    """,
     "tactician.cli": "ShellOption main shell_command",
     "tactician.conversation": """
         Chain ChatUser CompactToolResults WindowStrategy ConversationSummarized Conversation ConversationStore ESTIMATE
@@ -123,7 +126,8 @@ PUBLIC = {
         fetch_repository find_cache_folder load_references
     """,
     "tactician.serve": """
-        A2aSettings ServedPrompt McpPublisher McpResource Person RequestLimits a2a_app ag_ui_app app load_people
+        A2aSettings ClientModel ClientRoot GrpcSettings ServedPrompt McpPublisher McpResource Person RequestLimits
+        a2a_app ag_ui_app app list_client_roots load_people
     """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """

@@ -12,6 +12,7 @@ import { ROUTES, type RouteDefinition, type View } from "./routes";
 import { me, readMe } from "./state/me";
 import { watchRequests } from "./state/requests";
 import { watchRuns } from "./state/runs";
+import { useScrollPlace } from "./state/scroll";
 import { changeTheme, theme } from "./state/theme";
 import { waitingCount } from "./state/title";
 
@@ -21,7 +22,8 @@ const loaded: Signal<Loaded> = signal(null);
 export function App() {
   useEffect(watchRuns, []);
   useEffect(watchRequests, []);
-  useEffect(() => void readMe(), []);
+  useEffect(readMe, []);
+  useScrollPlace(findContent);
   useSignalEffect(() => void loadView(place.value.route));
   return (
     <>
@@ -109,5 +111,9 @@ async function loadView(route: RouteDefinition | null): Promise<void> {
 
 function focusContent(event: Event): void {
   event.preventDefault();
-  document.getElementById("content")?.focus();
+  findContent()?.focus();
+}
+
+function findContent(): HTMLElement | null {
+  return document.getElementById("content");
 }

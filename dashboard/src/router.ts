@@ -11,7 +11,23 @@ export interface Place {
 }
 
 const hash = signal(location.hash);
-addEventListener("hashchange", () => (hash.value = location.hash));
+
+/** Number of the entry of the history that is shown: somebody who goes back finds the page where it was. */
+export const entry = signal(numberEntry());
+
+addEventListener("hashchange", () => {
+  entry.value = numberEntry();
+  hash.value = location.hash;
+});
+
+/** Return the number of the entry of the history, which a new entry gets now. */
+function numberEntry(): number {
+  const state = history.state as { entry?: number } | null;
+  if (typeof state?.entry === "number") return state.entry;
+  const number = Date.now() + Math.random();
+  history.replaceState({ entry: number }, "");
+  return number;
+}
 
 export const place = computed<Place>(() => findPlace(hash.value));
 
@@ -28,7 +44,7 @@ export function navigate(address: string): void {
 
 /** Change the address without a new entry in the history. */
 export function replaceAddress(address: string): void {
-  history.replaceState(null, "", address);
+  history.replaceState(history.state, "", address);
   hash.value = address;
 }
 

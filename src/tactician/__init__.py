@@ -67,6 +67,8 @@ if TYPE_CHECKING:
     from tactician.ensemble import Window as Window
     from tactician.ensemble import Workflow as Workflow
     from tactician.ensemble import days as days
+    from tactician.errors import ToolError as ToolError
+    from tactician.guardrails import GuardrailResult as GuardrailResult
     from tactician.llm import AssistantMessage as AssistantMessage
     from tactician.llm import Image as Image
     from tactician.llm import LlmOptions as LlmOptions
@@ -96,6 +98,8 @@ if TYPE_CHECKING:
     from tactician.runs import approve as approve
     from tactician.runs import reject as reject
     from tactician.service import AgentService as AgentService
+    from tactician.stores import MemoryStore as MemoryStore
+    from tactician.stores import SqliteStore as SqliteStore
     from tactician.tools import Tool as Tool
     from tactician.tools import ToolGroup as ToolGroup
     from tactician.tools import tool as tool
@@ -121,6 +125,8 @@ else:
                 "MemoryReflections Phase PhaseDecision PhaseReview Reflection Review ReviewDecision ReviewPolicy "
                 "Scope SqlMemory SqlReflections Task Window Workflow days"
             ),
+            "tactician.errors": "ToolError",
+            "tactician.guardrails": "GuardrailResult",
             "tactician.llm": "AssistantMessage Image LlmOptions ModelRouter UserMessage",
             "tactician.loop": "Autonomous Handoff handoff",
             "tactician.platform": "Autonomy Platform SupervisorInvocation",
@@ -130,6 +136,7 @@ else:
             ),
             "tactician.runs": "Budget RunContext Runnable RunResult RunStatus approve reject",
             "tactician.service": "AgentService",
+            "tactician.stores": "MemoryStore SqliteStore",
             "tactician.tools": "Tool ToolGroup tool",
         },
     )

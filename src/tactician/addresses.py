@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
@@ -18,6 +20,17 @@ def is_public(address: str) -> bool:
     except ValueError:
         return False
     return all(_is_public(part) for part in (parsed, *_find_embedded(parsed)))
+
+
+async def find_public_address(host: str, port: int) -> str | None:
+    """Return an address of a host to connect to; `None` when not all of its addresses are public.
+
+    Raises:
+        OSError: when the host has no address.
+    """
+    entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = [str(entry[4][0]) for entry in entries]
+    return addresses[0] if addresses and all(map(is_public, addresses)) else None
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:

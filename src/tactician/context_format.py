@@ -88,8 +88,10 @@ class ToonFormatter:
         try:
             from toon_format import encode
         except ImportError as error:
+            from tactician.extras import describe_install
+
             raise MissingExtraError(
-                'The format TOON needs toon-format, which is not installed. Run: pip install "tactician[toon]"'
+                f"The format TOON needs toon-format, which is not installed. {describe_install('toon')}"
             ) from error
         self.indent = indent
         self.delimiter: ToonDelimiter = delimiter

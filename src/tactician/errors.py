@@ -331,5 +331,9 @@ class ResponseError(TacticianError):
     """Error for a response that does not match its request, while the process waits, or after it ended."""
 
 
+class AlreadyAnsweredError(RunConflictError, ResponseError):
+    """Error for an answer to a request that has one already: the first answer counts."""
+
+
 class LeaseLostError(TacticianError):
     """Error for a process that another worker has taken over; this worker must not change it any more."""

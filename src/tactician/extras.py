@@ -24,6 +24,10 @@ def require_extra(extra: str, needs: str) -> Iterator[None]:
     except ImportError as error:
         # SQLAlchemy names a module that it misses in the cause only.
         missing = error.name or getattr(error.__cause__, "name", None) or error
-        raise MissingExtraError(
-            f'{needs} {missing}, which is not installed. Run: pip install "tactician[{extra}]"'
-        ) from error
+        raise MissingExtraError(f"{needs} {missing}, which is not installed. {describe_install(extra)}") from error
+
+
+def describe_install(extra: str, then: str = "") -> str:
+    """Return the sentence that says how an extra is installed; `then` is a second command."""
+    command = f'pip install ".[{extra}]"'
+    return f"In your clone of Tactician, run: {f'{command} && {then}' if then else command}"

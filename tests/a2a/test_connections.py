@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -14,6 +14,8 @@ from pydantic_core import from_json, to_json
 from tactician import Agent, Platform
 from tactician.a2a import RemoteAgent, RemoteCardError, RemoteTaskError, RemoteUnavailableError
 from tactician.errors import ConfigurationError
+from tactician.llm import AssistantMessage, ModelResponse
+from tactician.llm import ToolCall as CalledTool
 from tactician.serve import A2aSettings, a2a_app
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
@@ -170,3 +172,63 @@ async def test_a_card_that_is_none_is_refused(body: bytes) -> None:
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(RemoteCardError, match="begins with http"):
         RemoteAgent(url, name="Remote")
+
+
+async def test_a_card_that_drips_is_given_up_in_time() -> None:
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n")
+        with suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(0.02)
+        writer.close()
+        ended.set()
+
+    ended = asyncio.Event()
+    server = await asyncio.start_server(drip, "127.0.0.1", 0)
+    async with asyncio.timeout(10):
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(RemoteUnavailableError, match=rf"{url}.*did not come within 0.5 seconds"):
+            await RemoteAgent.discover(url, timeout=0.5)
+        await ended.wait()
+    server.close()
+
+
+async def test_a_name_on_a_card_commands_no_terminal() -> None:
+    def answer(path: str, headers: Mapping[str, str]) -> bytes:
+        skill = {"id": "s\x1b[2J", "name": "S", "description": "d", "tags": ["t"]}
+        return create_card("ftp://nowhere", name="Ra\x1b[31mw", description="\x07d", skills=[skill])
+
+    async with serve_raw(answer) as url:
+        remote = await RemoteAgent.discover(url)
+        with pytest.raises((RemoteUnavailableError, RemoteTaskError)) as failed:
+            await remote.run("hi")
+        with pytest.raises(RemoteCardError) as refused:
+            await RemoteAgent.discover(url, skill="other")
+
+    shown = (remote.name, remote.description, str(failed.value), str(refused.value))
+    assert not any(character in text for text in shown for character in "\x1b\x07")
+    assert "Ra\\x1b[31mw" in str(failed.value)
+
+
+async def test_ids_of_messages_do_not_repeat_when_ids_of_calls_do() -> None:
+    sent: list[bytes] = []
+
+    def answer(path: str, headers: Mapping[str, str]) -> bytes:
+        host = headers["host"]
+        return create_card(f"http://{host}/") if path.endswith("card.json") else create_reply("done")
+
+    async with serve_raw(answer, sent) as url:
+        tool = (await RemoteAgent.discover(url, name="Raw")).as_tool()
+        calls = [AssistantMessage((CalledTool("call_1", "raw", '{"request": "go"}'),))] * 2
+        model = ScriptedModel(*map(ModelResponse, calls), "Both are done.")
+        platform = Platform(ScriptedModel(), store=MemoryStore())
+        agent = Agent("Asker", model=model, tools=[tool])
+        async with platform.register(agent):
+            await agent.run("ask twice", context=platform.context())
+
+    messages = [from_json(content)["params"]["message"] for content in sent if content]
+    assert len(messages) == 2
+    assert len({message["messageId"] for message in messages}) == 2
+    assert len({message["metadata"]["idempotencyKey"] for message in messages}) == 2

@@ -289,7 +289,7 @@ async def test_a_task_that_takes_too_long_is_cancelled(server: Platform) -> None
 
     async with serve_a2a(server, runnable(endless)) as url:
         remote = await RemoteAgent.discover(url, skill="endless", timeout=1)
-        with pytest.raises(RemoteTaskError, match=r"has not ended after 1 seconds"):
+        with pytest.raises(RemoteTaskError, match=r"has not ended after 1 second"):
             await remote.run("now")
         assert [run.status for run in await server.runs(names=["a2a"])] == ["killed"]
 
@@ -315,5 +315,5 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "tactician.a2a.connection", raising=False)
     monkeypatch.delattr(tactician.a2a, "connection", raising=False)
     monkeypatch.setitem(sys.modules, "a2a.client", None)
-    with pytest.raises(MissingExtraError, match=r"tactician\[a2a\]"):
+    with pytest.raises(MissingExtraError, match=r"\.\[a2a\]"):
         RemoteAgent("https://example.com", name="Remote")

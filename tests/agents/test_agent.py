@@ -30,13 +30,13 @@ async def test_role_goal_and_background_are_instructions() -> None:
 @pytest.mark.parametrize("limit", ["max_turns", "max_attempts", "max_tool_calls", "max_tool_output_chars"])
 async def test_a_limit_must_be_greater_than_zero(limit: str) -> None:
     with pytest.raises(DeclarationError, match=f"{limit} must be > 0, got: 0"):
-        Agent("A", **{limit: 0})  # type: ignore[arg-type]
+        Agent("A", **{limit: 0})  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("part", ["role", "goal", "background"])
 async def test_a_blank_part_of_the_instructions_is_a_mistake(part: str) -> None:
     with pytest.raises(DeclarationError, match=f"its {part} is blank"):
-        Agent("Ada", **{part: "  "})  # type: ignore[arg-type]
+        Agent("Ada", **{part: "  "})  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("kind", [Agent, Ensemble])
@@ -53,7 +53,10 @@ async def test_defaults_fill_in_what_an_agent_leaves_open() -> None:
     own, other = ScriptedModel("one", name="own"), ScriptedModel("two", '{"value": 3}', name="other")
     bound = Agent("Bound", model=own, output_type=str).with_defaults(int, model=other)
     free = Agent("Free").with_defaults(int, model=other, max_tool_calls=7)
-    assert [(await bound.run("go")).output, bound.output_type] == ["one", str]
+    output: object = (await bound.run("go")).output
+    assert output == "one"
+    kind: object = bound.output_type
+    assert kind is str
     assert (free.spec.model, free.spec.max_tool_calls, free.output_type) == (other, 7, int)
 
 

@@ -218,7 +218,7 @@ async def test_a_process_that_has_entered_a_late_state_goes_on_elsewhere() -> No
 async def test_nobody_yields_what_no_state_gives() -> None:
     stage = base_state()
     platform = Platform(ScriptedModel()).register(agent_over(stage))
-    with pytest.raises(AgentNotFoundError, match="No registered agent yields a Outcome"):
+    with pytest.raises(AgentNotFoundError, match="No registered agent yields an Outcome"):
         await platform.invoke(Outcome, "x")
 
 

@@ -10,6 +10,7 @@ from tactician import Agent, SupervisorAgent
 from tactician.agents import AgentSettings, AgentSpec
 from tactician.blueprint import AgentBlueprint
 from tactician.conversation import SlidingWindow
+from tactician.errors import DeclarationError
 
 GUARDRAILS = {"input_guardrails", "output_guardrails", "tool_input_guardrails", "tool_output_guardrails"}
 
@@ -50,7 +51,27 @@ def test_changed_instructions_make_a_new_prompt() -> None:
 @pytest.mark.parametrize("kind", [Agent, AgentSpec])
 def test_an_unknown_setting_is_refused(kind: type[Agent[str]] | type[AgentSpec[str]]) -> None:
     with pytest.raises(TypeError, match=r"no setting 'max_turn'. Did you mean 'max_turns'"):
-        kind("A", max_turn=3)  # type: ignore[call-arg]
+        kind("A", max_turn=3)  # type: ignore[call-arg, call-overload]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("system_prompt", "instructions"), ("llm", "model"), ("backstory", "background"), ("result_type", "output_type")],
+)
+def test_names_of_other_frameworks_are_translated(name: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=rf"no setting '{name}'. Did you mean '{meant}'"):
+        Agent("A", **{name: "x"})  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("name", ["openai:gpt-5", "anthropic:claude-sonnet-5", "openai/gpt-5"])
+@pytest.mark.parametrize("kind", [Agent, AgentSpec])
+def test_a_model_in_the_place_of_the_name_is_refused(kind: type[Agent[str]] | type[AgentSpec[str]], name: str) -> None:
+    with pytest.raises(DeclarationError, match=rf"'{name}' is a model, not a name. Write .*model='{name}'"):
+        kind(name, instructions="Help.")
+
+
+def test_a_name_may_have_a_colon_or_a_slash() -> None:
+    assert [Agent(name).name for name in ("Sales: West", "team/sales")] == ["Sales: West", "team/sales"]
 
 
 def test_a_supervisor_has_the_settings_of_an_agent() -> None:

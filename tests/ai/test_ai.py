@@ -155,7 +155,7 @@ class TestAnswers:
 
         with pytest.raises(OutputError, match="3 attempts"):
             await scripted_model.ai().create(Person, "Who?")
-        with pytest.raises(OutputError, match="1 attempts") as raised:
+        with pytest.raises(OutputError, match="1 attempt") as raised:
             await scripted_model.ai().with_max_attempts(1).create(Person, "Who?")
         assert raised.value.last_reply == "last"
 

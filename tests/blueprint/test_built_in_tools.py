@@ -107,6 +107,16 @@ TOOLS: list[tuple[Tool, object]] = [
         },
     ),
     (run_program.with_approval(False), {"tool": "run_program", "needsApproval": False}),
+    (run_program.with_approval(required_role="editor"), {"tool": "run_program", "requiredRole": "editor"}),
+    (
+        write_file.within("notes").with_approval(is_long, required_role="editor"),
+        {
+            "tool": "write_file",
+            "needsApprovalWhen": f"{HERE}.is_long",
+            "requiredRole": "editor",
+            "folder": "notes",
+        },
+    ),
     (pipeline(calculator, calculator), {"tool": "pipeline", "steps": ["calculator", "calculator"]}),
     (
         pipeline(
@@ -239,6 +249,7 @@ class TestProblems:
                 "[0].needsApprovalWhen",
                 "leave out one of them",
             ),
+            ({"tool": "http_request", "requiredRole": "x"}, "[0].requiredRole", "set needsApproval"),
             ({"tool": "pipeline", "steps": ["calculator", "os.system"]}, "[0].steps[1]", "there is nothing with"),
             ({"tool": "pipeline", "steps": ["calculator", {"tool": "adapter"}]}, "[0].steps", "between two tools"),
             (

@@ -172,6 +172,32 @@ class TestCheck:
         more = "--module", "acme", "--allow", "acme"
         assert blueprint(tmp_path, "check", *more, "inner/support.yaml", **KEY).code == 0
 
+    def test_phases_and_reviews_of_an_ensemble_are_drawn(self, tmp_path: Path) -> None:
+        put(
+            tmp_path / "news.yaml",
+            """
+type: ensemble
+name: News
+phases:
+- name: research
+  tasks: [{description: Find facts, reviews: [{timing: after, requiredRole: editor}]}]
+  review: {person: {role: editor}}
+- {name: write, after: [research], tasks: [{description: Write}], review: {function: check}}
+""",
+        )
+        done = blueprint(tmp_path, "show", "news.yaml")
+        assert [line.rstrip() for line in done.out.splitlines()] == [
+            "ensemble News",
+            "├── phase research",
+            "│   ├── review by a person, role editor",
+            "│   └── task Find facts",
+            "│       └── reviews after, role editor",
+            "└── phase write",
+            "    ├── after research",
+            "    ├── review by check",
+            "    └── task Write",
+        ]
+
     def test_nothing_in_a_file_commands_the_terminal(self, tmp_path: Path) -> None:
         put(tmp_path / "a.yaml", WRONG.replace("modle", r'"\e]0;pwned\a\n\x9b2J\u202e"'))
         done = blueprint(tmp_path, "check", "a.yaml")
@@ -216,7 +242,7 @@ class TestRun:
         done = await self.ran(tmp_path, completion(None, call("1", "pay", '{"amount": 3}')))
         assert (done.code, done.out) == (3, "")
         assert "pay" in done.err
-        assert "It waits, and is not kept. Run it in a terminal to answer there, or with --store FILE" in done.err
+        assert "This run waits for an answer, and no store keeps it. Run it in a terminal to answer at once" in done.err
 
     @pytest.mark.parametrize("command", [("run",), ("blueprint", "run")])
     async def test_one_that_waits_is_kept_in_a_store_and_answered_later(

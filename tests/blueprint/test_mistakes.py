@@ -54,7 +54,7 @@ class TestStructure:
         assert found == {
             "model": "Field required",
             "maxTurns": "Input should be a valid integer",
-            "temperature": "Input should be less than or equal to 2",
+            "temperature": "Input should be less than or equal to 2, got: 3",
             "responder": "not provider and baseUrl",
             "handoffs[0].name": "String should match pattern '^[A-Za-z0-9_-]{1,64}$'",
             "handoffs[0].target": "a blueprint cannot have the type 'agnt'; did you mean 'agent'?",
@@ -224,11 +224,11 @@ class TestBuilding:
     @pytest.mark.parametrize(
         ("name", "why"),
         [
-            ("tests.blueprint.acme.Stars", "has no JSON form"),
-            ("list[tests.blueprint.acme.Stars]", "has no JSON form"),
+            ("tests.blueprint.acme.Stars", "has no JSON schema"),
+            ("list[tests.blueprint.acme.Stars]", "has no JSON schema"),
             ("tests.blueprint.acme.look_up", "is not a class"),
-            ("dict[...]", "dict"),
-            ("...", "has no JSON form"),
+            ("dict[...]", "has no JSON schema"),
+            ("...", "has no JSON schema"),
             ("int[str]", "subscriptable"),
         ],
     )

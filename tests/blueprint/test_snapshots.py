@@ -139,7 +139,7 @@ class TestRefusals:
 
         assert refused(agent) == {
             "handoffs[0]": "transfer_to_b: a filter of the history cannot be saved in a blueprint",
-            "handoffs[1].target": "C: a Odd has no blueprint",
+            "handoffs[1].target": "C: an Odd has no blueprint",
         }
 
     def test_a_circle(self) -> None:
@@ -176,7 +176,7 @@ class TestRefusals:
 
     def test_what_has_no_blueprint(self) -> None:
         assert refused(RouterAgent("R", routes={"odd": Odd("O"), "even": Agent("E")})) == {
-            "routes[0].target": "O: a Odd has no blueprint"
+            "routes[0].target": "O: an Odd has no blueprint"
         }
 
 

@@ -143,22 +143,22 @@ class TestEverywhere:
         found = find_problems(Blueprint.from_yaml(text), environment={**SAID, **wrong})
 
         assert {one.path: one.message for one in found} == {
-            "maxTurns": "Input should be greater than 0",
-            "temperature": "Input should be less than or equal to 2",
+            "maxTurns": "Input should be greater than 0, got: 0",
+            "temperature": "Input should be less than or equal to 2, got: 3",
             "outputType": "the name of a type is expected where ']' is",
             "parallelTools": "Input should be a valid boolean",
             "toolTimeout": "1e999 is too large a number",
             "responder.apiFormat": "Input should be 'openai-responses', 'openai-chat' or 'anthropic-messages'",
             "responder.retryPolicy.maxRetries": "Input should be a valid integer",
             "responder.retryPolicy.multiplier": "1e999 is too large a number",
-            "responder.retryPolicy.retryableStatusCodes[1]": "Input should be less than or equal to 599",
+            "responder.retryPolicy.retryableStatusCodes[1]": "Input should be less than or equal to 599, got: 600",
             "options.maxTokens": f"{'9' * 40} is too large a number",
             "autonomy.maxIterations": "Input should be a valid integer",
             "autonomy.infinite": "Input should be a valid boolean",
             "autonomy.minIterationInterval": "1e999 is too large a number",
             "contextManagement.maxTokens": f"{'9' * 40} is too large a number",
             "handoffs[0].name": "String should match pattern '^[A-Za-z0-9_-]{1,64}$'",
-            "handoffs[0].target.maxTurns": "Input should be greater than 0",
+            "handoffs[0].target.maxTurns": "Input should be greater than 0, got: 0",
         }
         lines = ["", *text.splitlines()]
         assert [lines[one.line or 0].partition(":")[0] for one in found[:2]] == ["maxTurns", "temperature"]

@@ -385,3 +385,39 @@ async def test_a_process_rests_in_a_conversation_without_a_bot() -> None:
     assert isinstance(await platform.resume(process.id, "you"), AgentProcess)
     async with platform.conversations.look("talk") as conversation:
         assert texts(conversation) == ["hello", "hello", "you", "hello you"]
+
+
+@state
+class Asking:
+    @action(trigger=UserMessage)
+    def hear(self, message: UserMessage, context: OperationContext) -> Told:
+        context.send(f"you said {message.text}")
+        return Told()
+
+
+@state
+class Told:
+    @achieves_goal("everything is said")
+    @action
+    def end(self) -> Order:
+        return Order("x")
+
+
+class Steps:
+    @action(trigger=UserMessage)
+    def begin(self, message: UserMessage, context: OperationContext) -> Asking:
+        context.send("hello")
+        return Asking()
+
+
+@pytest.mark.parametrize("planner", [Planner.GOAP, Planner.UTILITY, Planner.HYBRID])
+async def test_an_agent_that_will_answer_nothing_is_told_at_once(
+    planner: Planner, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent = planned_agent(description="asks step by step", planner=planner)(Steps)()
+    bot = Chatbot(Platform(ScriptedModel()), agent)
+    warned = [record.getMessage() for record in caplog.records]
+    session = await bot.session()
+    assert bool((await session.send("a")).text) is not bool(warned)
+    assert [text.partition(":")[0] for text in warned] == ["The chatbot Steps will answer nothing"] * len(warned)
+    assert bool(warned) is (planner is Planner.GOAP)

@@ -189,6 +189,29 @@ def test_a_short_secret_of_an_mcp_server_is_a_message(variables: dict[str, str],
     assert message in done.err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("worker", "FILE"),
+        ("serve", "FILE", "--port", "0"),
+        ("a2a", "serve", "FILE", "--port", "18000"),
+        ("mcp", "serve", "FILE"),
+        ("shell", "FILE"),
+        ("chat", "FILE"),
+        ("run", "FILE", "hello"),
+        ("ps",),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_file_that_is_no_store_is_a_message_at_the_start(command: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("Dear Ada, " * 100, encoding="utf-8")
+    file = written(tmp_path, ECHO)
+    words = (file if word == "FILE" else word for word in command)
+    done = tactician(*words, "--store", "letter.txt", cwd=tmp_path)
+    assert (done.code, done.out, "Traceback" in done.err) == (2, "", False)
+    assert "error: letter.txt: this file is not an SQLite database." in done.err
+
+
 def test_a_token_belongs_to_a_single_person(tmp_path: Path) -> None:
     people = tmp_path / "people.yaml"
     people.write_text("people: [{name: Anna, token: a-token-of-two-people}]", encoding="utf-8")

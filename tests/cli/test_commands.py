@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tactician.cli import main
+from tactician.llm import EmbeddedModel
 from tactician.planning import Goal, PlanningBudget, SearchLimitExceeded
 from tests.cli.support import ROOT, STAR_NEWS, tactician, written
 from tests.support.chat_server import ChatServer, answers, completion
@@ -409,29 +412,45 @@ def test_a_file_without_a_script_says_how_to_add_one() -> None:
     assert "has no script: define a function `script`" in done.err
 
 
+ECHO_WITH_SCRIPT = """
+from tactician import UserInput, achieves_goal, action, planned_agent
+from tactician.testing import ScriptedModel
+
+@planned_agent(description="Echoes")
+class Echo:
+    @achieves_goal("Echoed")
+    @action
+    def echo(self, text: UserInput) -> str:
+        return text.content
+
+def script() -> ScriptedModel:
+    return ScriptedModel()
+"""
+
+
 def test_a_file_with_a_script_says_that_the_embedded_model_is_too_small(tmp_path: Path) -> None:
-    file = written(
-        tmp_path,
-        """
-        from tactician import UserInput, achieves_goal, action, planned_agent
-        from tactician.testing import ScriptedModel
-
-        @planned_agent(description="Echoes")
-        class Echo:
-            @achieves_goal("Echoed")
-            @action
-            def echo(self, text: UserInput) -> str:
-                return text.content
-
-        def script() -> ScriptedModel:
-            return ScriptedModel()
-        """.replace("\n        ", "\n"),
-    )
+    file = written(tmp_path, ECHO_WITH_SCRIPT)
     embedded = tactician("run", file, "hello")
     assert "The embedded model is too small for" in embedded.err
     assert "Add --scripted" in embedded.err
     large = tactician("run", file, "hello", env={"OPENAI_API_KEY": "sk-1"})
     assert "too small" not in large.err
+
+
+def test_a_file_with_a_script_says_that_no_model_is_set_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(EmbeddedModel, "is_installed", lambda: False)
+    for name in [*os.environ]:
+        if name.endswith("_API_KEY") or name.startswith("LLM_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setattr("sys.argv", ["tactician", "run", written(tmp_path, ECHO_WITH_SCRIPT), "hello"])
+    with suppress(SystemExit):
+        main()
+    said = " ".join(capsys.readouterr().err.split())
+    assert "No model is set up for" in said
+    assert "--scripted" in said
+    assert "too small" not in said
 
 
 COVER = """

@@ -127,8 +127,8 @@ def test_a_mistake_is_one_message(mistake: str, writer: Desk) -> None:
 def test_old_runs_are_deleted(writer: Desk, written: str) -> None:
     waiting = writer("run", writer.file, "toads")
     assert waiting.code == 3
-    assert writer("prune", "--older-than", "1d").out == "0 deleted\n"
-    assert writer("prune", "--older-than", "0s").out == "1 deleted\n"
+    assert writer("prune", "--older-than", "1d").out == "0 runs deleted\n"
+    assert writer("prune", "--older-than", "0s").out == "1 run deleted\n"
     assert [run["status"] for run in writer.listed("--all")] == ["waiting"]
     assert "There is no run" in writer("show", written).err
     wrong = writer("prune", "--older-than", "soon")

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from tactician.cli.models import show_models
 from tactician.config import ModelSettings, Settings
-from tactician.errors import ModelTimeoutError
+from tactician.errors import ConfigurationError, ModelTimeoutError
 from tactician.llm import (
     AssistantMessage,
     DeploymentStatus,
@@ -23,7 +23,7 @@ from tactician.llm import (
     ModelResponse,
     UserMessage,
 )
-from tests.support.chat_server import ChatServer, answers, completion, fails
+from tests.support.chat_server import ChatServer, Reply, answers, completion, fails
 
 OK = answers(completion("OK."))
 
@@ -220,3 +220,27 @@ def test_health_has_words(expected: str) -> None:
 
     source = Known(Settings(), {"LLM_INSTANCES": json.dumps([instance("one")])})
     assert rows(shown(source)[0])["one"][2] == expected
+
+
+SERVED = {"object": "list", "data": [{"id": "qwen3"}, {"id": "llama\x1b[31m"}, {"name": "odd"}, 7]}
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (answers(SERVED), ". It has: qwen3, llama"),
+        (answers({"data": "none"}), ""),
+        (answers("no JSON"), ""),
+        (fails(500), ""),
+    ],
+)
+async def test_a_server_without_a_default_model_is_asked_for_its_models(reply: Reply, told: str) -> None:
+    async with ChatServer(reply) as server:
+        source = ModelCatalog(Settings(), {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "sk-secret"})
+        with pytest.raises(ConfigurationError, match="OPENAI_BASE_URL is set") as raised:
+            await asyncio.to_thread(shown, source)
+        [asked] = server.received
+    assert (asked.path, asked.headers["authorization"]) == ("/v1/models", "Bearer sk-secret")
+    assert told in str(raised.value)
+    assert ("It has" in str(raised.value)) is bool(told)
+    assert "\x1b" not in str(raised.value)

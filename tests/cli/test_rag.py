@@ -19,7 +19,7 @@ def test_documents_are_ingested_searched_and_counted(tmp_path: Path) -> None:
     at = ("--library", str(tmp_path / "library.db"))
     done = tactician("rag", "ingest", str(docs), *at, "--meta", "team=help", "--meta", "team=sales")
     assert done.code == 1
-    assert "1 new, 0 changed, 0 unchanged, 0 removed, 1 failed; 1 chunks" in done.out
+    assert "1 new, 0 changed, 0 unchanged, 0 removed, 1 failed; 1 chunk" in done.out
     assert "broken.docx" in done.err
 
     found = tactician("rag", "search", "Where do I send a lamp?", *at, "--where", "team=sales")
@@ -49,8 +49,9 @@ def test_a_library_with_the_offline_embedder(tmp_path: Path) -> None:
     at = ("--library", str(tmp_path / "library.db"))
     files = [str(tmp_path / name) for name in ("cars.md", "cats.md")]
     assert tactician("rag", "ingest", *files, *at, "--embedder", "wordllama").code == 0
-    found = tactician("rag", "search", "vehicle", *at, "--embedder", "wordllama", "--top", "1")
-    assert ("Cars" in found.out, "1 hits by hybrid search" in found.err) == (True, True)
+    weight = ("--vector-weight", "0.9")
+    found = tactician("rag", "search", "vehicle", *at, "--embedder", "wordllama", "--top", "1", *weight)
+    assert ("Cars" in found.out, "1 hit by hybrid search" in found.err) == (True, True)
     assert "vectors of wordllama:256: 2\n" in tactician("rag", "stats", *at).out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -75,3 +76,12 @@ def test_the_json_of_runs_has_escapes(file: str, tmp_path: Path) -> None:
 
     assert done.code == 0
     assert UNSAFE.search(done.out) is None
+
+
+def test_tables_cut_nothing_that_an_escape_makes_longer(file: str, tmp_path: Path) -> None:
+    tactician("run", file, "x", "--agent", "Failing", "--store", "runs.db", cwd=tmp_path)
+    (run,) = json.loads(tactician("ps", "--all", "--json", "--store", "runs.db", cwd=tmp_path).out)
+
+    shown = tactician("show", run["id"], "--store", "runs.db", cwd=tmp_path).out
+
+    assert re.search(r"│ ValueError: no \\x1b\[31m\S*\\u2066 +│", shown)

@@ -266,7 +266,7 @@ def test_documents_are_ingested(shell: Callable[..., Done], tmp_path: Path) -> N
     done = shell(f"ingest {tmp_path / 'returns.md'} {at}", f"ingest {tmp_path / 'returns.md'} {at} -r never")
     assert done.code == 0, done.err
     assert done.out.splitlines() == [
-        "1 new, 0 changed, 0 unchanged, 0 removed, 0 failed; 1 chunks",
+        "1 new, 0 changed, 0 unchanged, 0 removed, 0 failed; 1 chunk",
         "0 new, 0 changed, 1 unchanged, 0 removed, 0 failed; 0 chunks",
     ]
     failed = shell(f"ingest {tmp_path / 'gone.md'} {at}", "ingest", "ingest x --refresh often")
@@ -324,7 +324,7 @@ def test_without_a_terminal_the_extra_is_not_needed(monkeypatch: pytest.MonkeyPa
     with pytest.raises(EOFError):
         lines.ask("")
     monkeypatch.setitem(__import__("sys").modules, "prompt_toolkit", None)
-    with pytest.raises(MissingExtraError, match=r"tactician\[shell\]"):
+    with pytest.raises(MissingExtraError, match=r"\.\[shell\]"):
         TerminalLines()
 
 

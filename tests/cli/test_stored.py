@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tactician.cli import listing
+from tactician.cli.console import SafeConsole
 from tests.cli.support import Done, tactician, written
 
 WRITER = """
@@ -87,6 +89,21 @@ model.when(prompt_contains="rejected: too much").reply("Then not.")
 model.when(prompt_contains="the bill").reply(ToolCall("pay", amount=3))
 payer = Agent("Payer", model=model, tools=[pay])
 '''
+OFFICE = """
+from dataclasses import dataclass
+from tactician import UserInput, achieves_goal, action, ask_human, planned_agent
+
+@dataclass
+class Word:
+    text: str
+
+@planned_agent(description="Asks an editor")
+class Asker:
+    @achieves_goal("asked")
+    @action
+    async def ask(self, text: UserInput) -> Word:
+        return Word(await ask_human(str, "Is this good?", required_role="chief editor"))
+"""
 GOOD = '{"mood": "good", "stars": 4}'
 
 
@@ -121,16 +138,40 @@ def payer(tmp_path: Path) -> Desk:
 
 
 def test_a_long_list_is_cut_and_filtered_by_status(writer: Desk) -> None:
-    first = writer.waiting()
+    writer.waiting()
     writer.waiting("toads")
+    newest = str(writer.listed()[-1]["id"])
     done = writer("ps", "--limit", "1")
-    assert first in done.out
+    assert newest in done.out
     assert done.out.count("waiting") == 1
-    assert "There are more than these 1: `--limit` and `--status` choose others." in done.err
-    assert [row["id"] for row in writer.listed("--limit", "1")] == [first]
+    assert len(writer("ps").out.splitlines()) == 6  # a line for each of two runs, and four of the frame
+    assert "Shown: 1 run. There are more: `--limit` and `--status` choose others." in done.err
+    assert [row["id"] for row in writer.listed("--limit", "1")] == [newest]
     assert writer("ps", "--limit", "2").err == ""
     assert len(writer.listed("--status", "waiting")) == 2
-    assert writer("ps", "--status", "stuck", "--status", "failed").out == "There is none.\n"
+    assert writer("ps", "--status", "stuck", "--status", "failed").out == "No runs with the status stuck or failed.\n"
+
+
+@pytest.mark.parametrize("columns", [80, 100, 120])
+def test_ids_statuses_and_times_of_a_long_list_are_never_cut(
+    writer: Desk, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = writer.waiting("frogs " * 100)
+    monkeypatch.setattr(listing, "out", SafeConsole(width=columns))
+    listing.ps(store=str(writer.folder / "runs.db"))
+    table = capsys.readouterr().out
+    assert re.search(rf"{run} .* Writer .* waiting .* \d\d:\d\d:\d\d ", table)
+    assert max(map(len, table.splitlines())) <= columns
+
+
+def test_an_answer_without_the_required_role_says_which_option_has_it(tmp_path: Path) -> None:
+    office = Desk(tmp_path, OFFICE)
+    run = office.waiting()
+    done = office("respond", run, "good", office.file)
+    assert (done.code, done.out) == (2, "")
+    assert "it needs an answer with the role 'chief editor', none was given" in done.err
+    assert "`--role 'chief editor'` in a terminal" in done.err
+    assert office("respond", run, "good", office.file, "--role", "chief editor").code == 0
 
 
 def test_what_waits_is_kept_listed_shown_and_answered(writer: Desk) -> None:
@@ -168,7 +209,7 @@ def test_what_waits_is_kept_listed_shown_and_answered(writer: Desk) -> None:
     assert done.out == '{"text":"about frogs: 4 stars"}\n'
     assert writer.listed() == []
     assert [row["status"] for row in writer.listed("--all")] == ["completed"]
-    assert writer("ps").out == "There is none.\n"
+    assert writer("ps").out == "No open runs. `tactician ps --all` shows finished runs too.\n"
     assert "reached publish" in writer("show", process).out
 
 
@@ -306,7 +347,7 @@ def test_the_project_can_name_the_store(writer: Desk) -> None:
 def test_without_a_store_nothing_can_be_answered_later(writer: Desk) -> None:
     done = tactician("run", writer.file, "frogs", cwd=writer.folder)
     assert done.code == 3
-    assert "It waits, and is not kept." in done.err
+    assert "This run waits for an answer, and no store keeps it." in done.err
 
 
 def test_a_password_is_not_repeated(writer: Desk) -> None:
@@ -321,7 +362,10 @@ MISTAKES = {
     "a store that is not there": (("ps", "--store", "nowhere.db"), "nowhere.db: there is no such store."),
     "an unknown process": (("show", "x"), "There is no run with the id 'x' in the store"),
     "no file for a drawing": (("show", "x", "--mermaid"), "--mermaid needs the file with the agent"),
-    "no value": (("respond", "x", "agents_here.py"), "respond ID takes [REQUEST] VALUE FILE, and got: agents_here.py"),
+    "no value": (
+        ("respond", "x", "agents_here.py"),
+        "respond ID takes [REQUEST] VALUE FILE, and got: agents_here.py. FILE has the agent",
+    ),
     "a value beside a decision": (
         ("respond", "x", "r", "yes", "agents_here.py", "--approve"),
         "respond ID takes [REQUEST] FILE, and got: r yes agents_here.py",

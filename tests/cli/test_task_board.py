@@ -9,7 +9,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from tactician import Agent, Ensemble, Review, RunContext, Task, Workflow, tool
+from tactician import Agent, Ensemble, Phase, PhaseDecision, PhaseReview, Review, RunContext, Task, Workflow, tool
 from tactician.cli.console import SafeConsole
 from tactician.cli.progress import ProgressView
 from tactician.cli.task_board import TaskBoard
@@ -73,6 +73,20 @@ async def test_without_a_terminal_each_task_has_lines() -> None:
         '? press 0.0 ms · 15 tokens · price unknown May publish({"text":"A text."}) be called?',
     ]
     assert len(waiting.pending) == 1
+
+
+async def test_reviews_say_what_they_decided_and_why() -> None:
+    shown, attempts = view(terminal=False), iter([PhaseDecision.retry("numbers are missing"), PhaseDecision.approve()])
+    reviewed = Task("Find", id="find", handler=lambda task: "facts", review=Review.after("Good?"))
+    phase = Phase("research", [reviewed], review=PhaseReview(lambda result: next(attempts)))
+    news = Ensemble("News", phases=[phase], reviewer=lambda request: ReviewDecision.edit("other facts"))
+    with shown.watch():
+        await news.run({}, context=RunContext.over(ScriptedModel(), shown, clock=FakeClock()))
+    lines = [" ".join(line.split()) for line in printed(shown.console).splitlines()]
+    assert lines.count("✓ after find 0.0 ms edited") == 2
+    assert "↻ research 0.0 ms once more: numbers are missing" in lines
+    assert "✓ research 0.0 ms" in lines
+    assert not [line for line in lines if line.startswith("✗")]
 
 
 async def test_a_terminal_shows_a_board_of_all_tasks() -> None:

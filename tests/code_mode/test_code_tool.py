@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from pathlib import Path
+from typing import Literal
 
 import pytest
+from pydantic import BaseModel, Field
 
 from tactician import Agent, Budget, Platform, approve, guardrails, reject, tool
 from tactician.code_mode import CodeLimits, CodeTool
@@ -18,8 +21,9 @@ from tactician.llm import ToolResult
 from tactician.loop import ToolCalled, ToolReturned
 from tactician.mcp import McpServer
 from tactician.runs import BudgetError, RunContext, RunResult, RunStatus
+from tactician.stores import SqliteStore
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
-from tactician.tools import Artifact, Tool, Toolbox, ToolProvider, collect_artifacts
+from tactician.tools import Artifact, DeclaredTool, Tool, Toolbox, ToolProvider, collect_artifacts
 from tests.mcp_client.demo import Demo
 from tests.support.stored import JsonStore
 
@@ -100,7 +104,71 @@ async def test_calls_that_are_gathered_run_at_the_same_time() -> None:
 async def test_the_model_sees_functions_with_types() -> None:
     (run_code,) = await CodeTool([weather]).load_tools()
     described = run_code.spec.description
-    assert "weather(city: str, days: int = ...)\n    Look up the weather.\n    city: the city" in described
+    assert "weather(city: str, days: int = 1) -> dict\n    Look up the weather.\n    city: the city" in described
+
+
+class Query(BaseModel):
+    """Query for cities."""
+
+    country: str
+    limit: int | None = None
+    kinds: list[Literal["big", "small"]] = []
+
+
+class Place(BaseModel):
+    name: str = Field(description="its name in English")
+    parts: list[Place] = []
+
+
+@tool
+def cities(q: Query, mode: Literal["fast", "slow"] = "fast") -> list[Place]:
+    """Find cities."""
+    return [Place(name=f"{q.country} {mode}")]
+
+
+@tool
+def echo(text: str) -> str:
+    """Give the text back."""
+    return text
+
+
+async def test_the_model_sees_fields_defaults_and_results() -> None:
+    (run_code,) = await CodeTool([cities, echo]).load_tools()
+    described = run_code.spec.description
+    assert (
+        "class Query(TypedDict):\n    country: str\n    limit: NotRequired[int | None]\n"
+        '    kinds: NotRequired[list[Literal["big", "small"]]]\n'
+    ) in described
+    assert (
+        'class Place(TypedDict):\n    name: str  # its name in English\n    parts: NotRequired[list["Place"]]'
+    ) in described
+    assert 'cities(q: Query, mode: Literal["fast", "slow"] = \'fast\') -> list[Place]' in described
+    assert "echo(text: str) -> str" in described
+    content = (await run("cities({'country': 'Italy'})[0]['name']", cities)).content
+    assert content == "Italy fast"
+
+
+async def test_the_model_sees_what_tools_of_a_server_return() -> None:
+    async with McpServer.in_process(Demo().server) as server:
+        (run_code,) = await CodeTool([server]).load_tools()
+    described = run_code.spec.description
+    assert "class Weather(TypedDict):\n    celsius: float" in described
+    assert "find(n: int) -> list[Weather]" in described
+    assert "add(a: int, b: int) -> int" in described
+
+
+async def test_text_that_looks_like_json_stays_text() -> None:
+    assert (await run("type(echo('12')).__name__", echo)).content == "str"
+
+
+@pytest.mark.parametrize("depth", [3, 3_000])
+async def test_hostile_schemas_make_no_long_description(depth: int) -> None:
+    schema: dict[str, object] = {"type": "string"}
+    for _ in range(depth):
+        schema = {"type": "object", "properties": {"a": schema, "b": schema, "class": {"type": "string"}}}
+    declared = DeclaredTool("hostile", "x", {"type": "object", "properties": {"x": schema, "y": {"$ref": "#/a/b"}}})
+    (run_code,) = await CodeTool([declared]).load_tools()
+    assert len(run_code.spec.description) < 20_000
 
 
 class Shop(ToolProvider):
@@ -136,6 +204,75 @@ async def test_tools_of_an_mcp_server_are_functions_too() -> None:
         result = await Agent("A", model=model, tools=[CodeTool([server.only("add", "weather")])]).run("go")
     assert find_results(result)[0].content == "7.0"
     assert result.artifacts == ({"celsius": 4.0}, {"result": 3})
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_results_of_an_mcp_server_have_one_type(era: str) -> None:
+    code = (
+        "results = [find(n) for n in range(3)] + [names(n) for n in range(3)] + [rows(2), report(), add(1, 2)]\n"
+        "[type(result).__name__ for result in results]"
+    )
+    async with McpServer.in_process(Demo().server, protocol=era) as server:
+        model = ScriptedModel(ToolCall("run_code", code=code), "ok")
+        result = await Agent("A", model=model, tools=[CodeTool([server])]).run("go")
+    assert json.loads(find_results(result)[0].content) == ["list"] * 7 + ["dict", "int"]
+
+
+class TestVariables:
+    """The next script of a run finds what the one before has defined."""
+
+    async def run_scripts(self, *scripts: str, limits: CodeLimits | None = None) -> list[str]:
+        model = ScriptedModel(*(ToolCall("run_code", code=code) for code in scripts), "ok")
+        agent = Agent("A", model=model, tools=[CodeTool([weather], limits=limits)])
+        return [result.content for result in find_results(await agent.run("go"))]
+
+    async def test_variables_functions_and_modules_are_there(self) -> None:
+        first = "import json\nrome = weather('Rome')\ndef double(x):\n    return 2 * x"
+        contents = await self.run_scripts(first, "rome['degrees'] = double(rome['degrees'])", "json.dumps(rome)")
+        assert json.loads(contents[2]) == {"city": "Rome", "degrees": 10}
+        assert calls == ["Rome"]
+
+    async def test_a_script_that_fails_changes_nothing(self) -> None:
+        assert (await self.run_scripts("x = 1", "x = 2\n1 / 0", "x"))[2] == "1"
+
+    async def test_another_run_has_none_of_them(self) -> None:
+        await self.run_scripts("x = 1")
+        assert "NameError" in (await self.run_scripts("x"))[0]
+
+    async def test_large_variables_are_not_kept_and_the_model_is_told(self) -> None:
+        limits = CodeLimits(state=5_000)
+        contents = await self.run_scripts("x = 1", "x = 'y' * 10_000\n'long'", "x", limits=limits)
+        assert contents[1].startswith("long\n[The variables of this script are not kept: they have ")
+        assert contents[2] == "1"
+
+    async def test_they_can_be_switched_off(self) -> None:
+        assert "NameError" in (await self.run_scripts("x = 1", "x", limits=CodeLimits(state=0)))[1]
+
+    async def test_they_survive_a_pause_in_another_process(self) -> None:
+        store = JsonStore()
+        model = ScriptedModel(
+            ToolCall("run_code", code="x = [1]"), ToolCall("run_code", code="x.append(2)\npay(3)\nx.append(4)")
+        )
+        agent = Agent("A", tools=[CodeTool([pay])])
+        waiting = await agent.run("go", context=RunContext.over(model, store=store))
+        assert waiting.status is RunStatus.WAITING
+        later = ScriptedModel(ToolCall("run_code", code="x"), "ok")
+        context = RunContext.over(later, store=store)
+        done = await agent.resume(waiting.run_id, {waiting.pending[0].id: approve()}, context=context)
+        assert find_results(done)[-1].content == "[1,2,4]"
+
+    async def test_a_durable_run_has_them_after_a_crash(self, tmp_path: Path) -> None:
+        agent = Agent("A", tools=[CodeTool([pay])])
+        first = ScriptedModel(ToolCall("run_code", code="x = 7"), ToolCall("run_code", code="pay(x)\nx += 1"))
+        async with Platform(first, store=SqliteStore(tmp_path / "runs.db")) as platform:
+            platform.register(agent)
+            waiting = await agent.run("go", context=platform.context())
+        later = ScriptedModel(ToolCall("run_code", code="x"), "ok")
+        async with Platform(later, store=SqliteStore(tmp_path / "runs.db")) as platform:
+            platform.register(agent)
+            done = await platform.respond(waiting.run_id, waiting.pending[0].id, approve())
+        assert isinstance(done, RunResult)
+        assert find_results(done)[-1].content == "8"
 
 
 class TestErrors:
@@ -183,7 +320,7 @@ class TestLimits:
             ("def f(): return f()\nf()", CodeLimits(recursion=50), "RecursionError"),
             ("print('x' * 5000)", CodeLimits(output=100), "limit exceeded"),
             ("x = 1 # long", CodeLimits(code=5), "The script has 12 characters; 5 are allowed."),
-            ("for i in range(4): weather(str(i))", CodeLimits(calls=3), "all 3 calls are used up"),
+            ("for i in range(4): weather(str(i))", CodeLimits(calls=3), "the limit of 3 calls is used up"),
         ],
     )
     async def test_they_hold(self, code: str, limits: CodeLimits, message: str) -> None:
@@ -205,7 +342,7 @@ class TestLimits:
         model = ScriptedModel(ToolCall("run_code", code="[weather(c) for c in 'abc']"), "ok")
         result = await Agent("A", model=model, tools=[CodeTool([weather])], max_tool_calls=3).run("go")
         assert calls == ["a", "b"]
-        assert "all 3 tool calls are used up" in find_results(result)[0].content
+        assert "the limit of 3 tool calls is used up" in find_results(result)[0].content
 
     async def test_a_budget_counts_what_agents_in_it_use(self) -> None:
         helper = Agent("Helper", model=ScriptedModel("1", "2", "3")).as_tool()
@@ -349,5 +486,5 @@ class TestDeclarations:
 
     def test_a_missing_extra_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "pydantic_monty", None)
-        with pytest.raises(MissingExtraError, match=r"tactician\[monty\]"):
+        with pytest.raises(MissingExtraError, match=r"\.\[monty\]"):
             CodeTool([weather])

@@ -1,6 +1,7 @@
 """Every page leads somewhere: links resolve, each page has a next step, and every word of the code is documented."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,9 @@ IN_ORDER = (
     "concepts/blueprints",
 )
 """The pages for newcomers, in the order of the navigation."""
+
+LONGEST_CODE = 132
+"""Characters that fit beside the navigation at the font size of `site.css`."""
 
 PLAIN_WORDS = {"run", "state"}
 """Terms of the glossary that are plain English too, so that their first use says nothing."""
@@ -104,6 +108,22 @@ def test_programs_beside_each_other_fit_their_columns(page: Path) -> None:
     assert [line for column in columns for line in column.splitlines() if len(line) > 64] == []
 
 
+def test_every_extra_for_users_is_in_the_table_of_install() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    table, _, _ = (DOCS / "start" / "install.md").read_text("utf-8").partition("## Choose a model")
+    rows = re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE)
+    assert sorted(rows) == sorted(project["optional-dependencies"].keys() - {"dev", "docs"})
+
+
+def test_no_command_installs_a_package_of_the_name_from_elsewhere() -> None:
+    """The package is not on PyPI: who follows a command must not get what another person publishes there."""
+    pages = [page for page in list_pages() if page.parent.name != "decisions"]
+    files = [*pages, *(ROOT / "src").rglob("*.py")]
+    assert [
+        str(file) for file in files if re.search(r"pip install[^\n]*[\s\"']tactician\b", file.read_text("utf-8"))
+    ] == []
+
+
 def test_every_environment_variable_is_documented() -> None:
     sources = "\n".join(file.read_text("utf-8") for file in (ROOT / "src").rglob("*.py"))
     documented = (DOCS / "reference" / "environment.md").read_text("utf-8")
@@ -122,3 +142,11 @@ def test_the_tables_of_the_reference_are_complete() -> None:
     assert "`TACTICIAN_ROUTER_DEADLINE`" in tables["settings"]
     assert "`tactician blueprint check`" in tables["commands"]
     assert "`maxTurns`" in tables["blueprint-fields"]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in list_pages() if DOCS in page.parents], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
+def test_lines_of_code_fit_a_window_of_1440_pixels(page: Path) -> None:
+    blocks = _FENCE.findall(page.read_text("utf-8"))
+    assert [line for block in blocks for line in block.splitlines() if len(line) > LONGEST_CODE] == []

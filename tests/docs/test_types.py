@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -33,6 +34,10 @@ PYRIGHT_ALLOWED: Final = {
     ("docs/reference/stores.md", "reportAttributeAccessIssue"): "`respond` and `fork` return a process or a result",
 }
 
+TYPED: Final = tuple(
+    ROOT / "tests" / name for name in ("agents/test_typed.py", "agents/test_group_types.py", "ensemble/test_types.py")
+)
+"""Tests that assert what type checkers infer."""
 _IN_A_CELL: Final = '# mypy: disable-error-code="top-level-await"\n'
 """First line of each file: as in a cell of a notebook, there may be an `await` at the top level."""
 _ERROR: Final = re.compile(r"^(.*?)\.py:(\d+): error: (.*)  \[([\w-]+)\]$", re.MULTILINE)
@@ -86,18 +91,18 @@ def run_mypy(folder: Path, modules: Iterable[str]) -> list[TypeProblem]:
     return [TypeProblem(Path(file), int(line), text, code) for file, line, text, code in _ERROR.findall(output)]
 
 
-def run_pyright(folder: Path) -> list[TypeProblem]:
-    """Check the folder, the examples and the test of typed agents by the settings that pyright has by default."""
+def run_pyright(folder: Path, files: Iterable[Path], mode: str = "standard") -> list[TypeProblem]:
+    """Check files and folders with a mode of pyright, which keeps its settings in a folder."""
     settings = {
-        "include": [str(folder), str(ROOT / "examples"), str(ROOT / "tests/agents/test_typed.py")],
-        "extraPaths": [str(ROOT / "src"), str(folder)],
-        "typeCheckingMode": "standard",
+        "include": [os.path.relpath(file, folder) for file in files],  # pyright ignores paths that are not relative
+        "extraPaths": [str(ROOT / "src"), str(ROOT), str(folder)],
+        "typeCheckingMode": mode,
     }
     project = folder / "pyrightconfig.json"
     project.write_text(json.dumps(settings), encoding="utf-8")
     words = ["pyright", "--project", str(project), "--pythonpath", sys.executable, "--outputjson"]
     report = json.loads(run_checker(words, {"HOME": str(folder), "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}))
-    assert report["summary"]["filesAnalyzed"] > 100
+    assert report["summary"]["filesAnalyzed"] >= len(settings["include"])
     return [
         TypeProblem(
             Path(entry["file"]).with_suffix(""),
@@ -135,4 +140,10 @@ def test_the_programs_have_the_types_that_they_claim(tmp_path: Path) -> None:
 @pytest.mark.skipif(EFFORT == 1, reason="takes half a minute; `make soak` runs pyright")
 def test_pyright_knows_the_types_of_the_programs(tmp_path: Path) -> None:
     programs = write_programs(tmp_path)
-    assert_allowed(run_pyright(tmp_path), programs, PYRIGHT_ALLOWED)
+    assert len(programs) > 100
+    assert_allowed(run_pyright(tmp_path, (tmp_path, ROOT / "examples")), programs, PYRIGHT_ALLOWED)
+
+
+def test_pyright_knows_the_types_of_agents_ensembles_and_groups(tmp_path: Path) -> None:
+    """Mypy checks these tests with the others; what they assert of types is for pyright's strict mode too."""
+    assert run_pyright(tmp_path, TYPED, "strict") == []

@@ -123,7 +123,7 @@ class TestModels:
             "line 1: leader: Field required",
             "line 3: tools[0].name: Field required",
             "line 3: tools[0].nmae: there is no such field; did you mean 'name'?",
-            "line 5: tools[1].limit: Input should be greater than 0",
+            "line 5: tools[1].limit: Input should be greater than 0, got: 0",
             "line 6: tools[2]: Input should be a valid object",
             "line 7: loose: Input should be a valid object",
             "line 8: notes: Input should be a valid object",

@@ -105,7 +105,7 @@ def test_an_object_of_another_kind_is_named_with_its_place(
 def test_the_other_mistakes_are_reported_with_it() -> None:
     wrong: Any = Task("Research")
     with pytest.raises(EnsembleDefinitionError) as caught:
-        Task("Go", context=wrong, max_tool_calls=0, role=5)  # type: ignore[arg-type]
+        Task("Go", context=wrong, max_tool_calls=0, role=5)  # type: ignore[call-overload]
     assert places_of(caught.value.problems) == ["role", "context", "max_tool_calls"]
     with pytest.raises(EnsembleDefinitionError) as caught:
         Ensemble("", wrong, max_parallel=True, on_error="stop")  # type: ignore[arg-type]

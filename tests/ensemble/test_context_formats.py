@@ -182,7 +182,10 @@ def test_a_format_without_its_library_fails_when_the_ensemble_is_built(monkeypat
         Ensemble("Shop", [Task("Report")], context_format=ContextFormat.TOON)
     (problem,) = caught.value.problems
     assert problem.path == "context_format"
-    assert 'TOON needs toon-format, which is not installed. Run: pip install "tactician[toon]"' in problem.message
+    assert (
+        'TOON needs toon-format, which is not installed. In your clone of Tactician, run: pip install ".[toon]"'
+        in problem.message
+    )
 
 
 @pytest.mark.parametrize("format", ["xml", 7, object()])

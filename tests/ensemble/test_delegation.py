@@ -286,7 +286,7 @@ class TestGuards:
         lead = analyst(delegate("Helper"), "done")
         await peers(lead, inner, delegation=Delegation(max_depth=1)).run(context=over())
         told = [message.text for message in script_of(inner).calls[-1].messages if message.role == "tool"]
-        limit = "Not delegated: 1 delegations are inside each other already, which is the limit: do the task yourself."
+        limit = "Not delegated: delegations are nested 1 deep, which is the limit: do the task yourself."
         assert told == [limit] * 2
 
     async def test_an_agent_cannot_delegate_to_itself(self) -> None:
@@ -505,7 +505,7 @@ class TestOrderOfTheGuards:
         lead = analyst(delegate("Helper"), "done", role="Lead")
         await peers(lead, helper, delegation=Delegation(max_depth=1)).run(context=over())
         told = [message.text for message in script_of(helper).calls[-1].messages if message.role == "tool"]
-        blank, deep = "must not be blank", "1 delegations are inside each other already"
+        blank, deep = "must not be blank", "delegations are nested 1 deep"
         assert [next(reason for reason in (blank, deep) if reason in text) for text in told] == [
             blank, deep, deep, blank
         ]  # fmt: skip
@@ -548,7 +548,7 @@ class TestDepth:
         outer = Ensemble("Outer", [Task("Go", agent=lead)], agents=[lead, inner], delegation=Delegation(max_depth=1))
         result = await outer.run(context=over())
         assert [(one.role, one.status) for one in result.delegations] == [("Office", "success")]
-        assert "1 delegations are inside each other" in prompt_of_tools(inner)
+        assert "delegations are nested 1 deep" in prompt_of_tools(inner)
 
     async def test_an_ensemble_that_is_a_task_begins_at_the_depth_around_it(self) -> None:
         inner = peers(analyst(delegate("Helper"), "inner"), says("Helper", "help"), delegation=Delegation(max_depth=1))
@@ -650,7 +650,7 @@ class TestRuns:
     async def test_the_budget_of_the_ensemble_limits_it(self) -> None:
         writer = says("Writer", "text")
         office = peers(analyst(delegate("Writer"), "done"), writer)
-        with pytest.raises(TaskFailedError, match="the budget of 1 turns is used up") as caught:
+        with pytest.raises(TaskFailedError, match="the budget of 1 turn is used up") as caught:
             await office.run(context=over(), budget=Budget(turns=1))
         assert script_of(writer).calls == []
         result = caught.value.result

@@ -145,7 +145,7 @@ class TestRuntimeEnforcement:
         limits = HierarchicalConstraints(max_delegations=2)
         steps = (delegate("Researcher"), delegate("Writer"), delegate("Writer", "more"), delegate("Researcher", "more"))
         assert await refusals_of(*steps, constraints=limits) == [
-            "all 2 delegations are used up: answer with what you have."
+            "the limit of 2 delegations is used up: answer with what you have."
         ] * 2  # fmt: skip
 
     async def test_a_limit_of_zero_delegations_means_unlimited(self) -> None:
@@ -156,7 +156,7 @@ class TestRuntimeEnforcement:
         limits = HierarchicalConstraints(max_calls_per_worker={"Writer": 1})
         steps = (delegate("Writer"), delegate("Writer", "more"), delegate("Researcher"), delegate("Researcher", "more"))
         refused = await refusals_of(*steps, constraints=limits)
-        assert refused == ["'Writer' has had all of its 1 delegations: use what it gave, or ask another worker."]
+        assert refused == ["the limit of 1 delegation to 'Writer' is used up: use its answers, or ask another worker."]
 
     async def test_a_later_stage_is_blocked_before_all_agents_of_the_earlier_ones_have_completed(self) -> None:
         limits = HierarchicalConstraints(stages=[["Researcher"], ["Writer"]])
@@ -171,7 +171,7 @@ class TestRuntimeEnforcement:
         ensemble, manager = firm(*steps, constraints=limits, workers=workers)
         await ensemble.run({"topic": "AI"}, context=over())
         told = [message.text for message in manager.calls[-1].messages if message.role == "tool"]
-        assert "has had all of its 1 delegations" in told[1]
+        assert "the limit of 1 delegation to" in told[1]
         assert "'Writer' is in a later stage" in told[2]
 
     async def test_required_workers_are_verified_after_execution_completes(self) -> None:
@@ -215,7 +215,11 @@ class TestRuntimeEnforcement:
         ensemble, manager = firm(*steps, constraints=limits, workers=workers)
         await ensemble.run({"topic": "AI"}, context=over())
         told = [message.text for message in manager.calls[-1].messages if message.role == "tool"][1:]
-        reasons = ["is not one of the allowed workers", "all 1 delegations are used up", "there is no worker 'Nobody'"]
+        reasons = [
+            "is not one of the allowed workers",
+            "the limit of 1 delegation is used up",
+            "there is no worker 'Nobody'",
+        ]
         assert [reason in text for reason, text in zip(reasons, told, strict=True)] == [True, True, True]
 
     async def test_the_cap_of_a_worker_is_checked_before_the_stages(self) -> None:
@@ -225,7 +229,7 @@ class TestRuntimeEnforcement:
         ensemble, manager = firm(*steps, constraints=limits, workers=workers)
         await ensemble.run({"topic": "AI"}, context=over())
         told = [message.text for message in manager.calls[-1].messages if message.role == "tool"][1:]
-        assert "'Writer' has had all of its 1 delegations" in told[0]
+        assert "the limit of 1 delegation to 'Writer' is used up" in told[0]
         assert "'Researcher' is in a later stage" in told[1]
 
     async def test_each_delegation_has_events_and_a_blocked_one_too(self) -> None:

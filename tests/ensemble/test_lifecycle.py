@@ -263,7 +263,7 @@ class TestToolLimits:
     ("make", "place"),
     [
         (lambda: Task("Go", max_tool_output_chars=0), "max_tool_output_chars"),
-        (lambda: Task("Go", when=True), "when"),  # type: ignore[arg-type]
+        (lambda: Task("Go", when=True), "when"),  # type: ignore[call-overload]
         (lambda: Task("Go", input_guardrails=[3]), "input_guardrails[0]"),  # type: ignore[list-item]
         (lambda: Task("Go", output_guardrails=[guardrails.max_length(3), 3]), "output_guardrails[1]"),  # type: ignore[list-item]
     ],

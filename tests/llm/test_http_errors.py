@@ -297,7 +297,15 @@ async def test_a_server_that_is_not_there(ask: Call) -> None:
         with pytest.raises(ModelConnectionError) as raised:
             await ask(RemoteModel("m", Endpoint("down", f"{address}/v1/chat/completions")), HI)
 
-    assert f"down:m: cannot reach {address}: " in str(raised.value)
+    assert str(raised.value) == f"down:m: cannot reach {address}: connection refused"
+
+
+@both_ways
+async def test_a_host_that_is_not_there(ask: Call) -> None:
+    with pytest.raises(ModelConnectionError) as raised:
+        await ask(RemoteModel("m", Endpoint("down", "http://nobody.invalid/v1/chat/completions")), HI)
+
+    assert str(raised.value) == "down:m: cannot reach http://nobody.invalid: there is no such host, or no network"
 
 
 @both_ways

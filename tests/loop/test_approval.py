@@ -217,7 +217,7 @@ class TestClientSideTools:
 
 class TestMistakes:
     async def test_a_run_that_does_not_wait(self) -> None:
-        with pytest.raises(RunNotFoundError, match="Clerk: no run waits with the id 'abc': there is none"):
+        with pytest.raises(RunNotFoundError, match="Clerk: no run waits with the id 'abc': it is not in the store"):
             await Agent("Clerk").resume("abc", {}, context=over(ScriptedModel(), MemoryStore()))
 
     async def test_the_run_of_another_agent(self) -> None:
@@ -301,7 +301,7 @@ class TestNested:
         waiting = await agent.run("pay", context=over(model, store), budget=Budget(turns=1))
         from tactician.runs import BudgetError
 
-        with pytest.raises(BudgetError, match="Clerk: the budget of 1 turns is used up"):
+        with pytest.raises(BudgetError, match="Clerk: the budget of 1 turn is used up"):
             await agent.resume(waiting.run_id, {waiting.pending[0].id: True}, context=over(model, store))
 
 

@@ -71,7 +71,7 @@ class TestTurns:
     async def test_the_third_time_that_it_does_not_listen_ends_the_run(self) -> None:
         counter, model = Counter(), ScriptedModel(*steps(1, 2, 3, 4))
 
-        with pytest.raises(TurnLimitError, match="A: no answer within 1 turns; raise the limit") as raised:
+        with pytest.raises(TurnLimitError, match="A: no answer within 1 turn; raise the limit") as raised:
             await Agent("A", model=model, tools=[counter.step], max_turns=1).run("hi")
 
         result = raised.value.result
@@ -105,7 +105,7 @@ class TestToolCalls:
         result = await agent.run("hi")
 
         assert counter.calls == [1, 2]
-        assert results_of(result)[2] == "STOP: all 2 tool calls are used up. Answer now, with what you have."
+        assert results_of(result)[2] == "STOP: the limit of 2 tool calls is used up. Answer now, with what you have."
         assert model.calls[1].tool_choice == "none"
 
     async def test_the_third_refusal_ends_the_run(self) -> None:

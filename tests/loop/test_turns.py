@@ -289,7 +289,7 @@ class TestNesting:
 
         (failed, invalid) = results_of(result)
         assert failed == (
-            "OutputError: Inner: no valid Person in 1 attempts: it: Invalid JSON: expected ident at line 1 column 2",
+            "OutputError: Inner: no valid Person in 1 attempt: it: Invalid JSON: expected ident at line 1 column 2",
             True,
         )
         assert invalid[0].startswith("The arguments are not valid: request: Field required")

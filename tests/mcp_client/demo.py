@@ -72,6 +72,27 @@ class Demo:
             return Weather(celsius=len(city))
 
         @server.tool()
+        def find(n: int) -> list[Weather]:
+            """Finds the weather of places."""
+            return [Weather(celsius=number) for number in range(n)]
+
+        @server.tool()
+        def names(n: int) -> list[str]:
+            """Lists names."""
+            return [f"N{number}" for number in range(n)]
+
+        @server.tool(structured_output=False)
+        def rows(n: int) -> list[Weather]:
+            """Gives rows as texts only, as servers before 2025-06-18 do."""
+            return [Weather(celsius=number) for number in range(n)]
+
+        @server.tool(structured_output=False)
+        def report() -> CallToolResult:
+            """Gives a sentence for readers beside the data."""
+            text = TextContent(type="text", text="It is 3 degrees.")
+            return CallToolResult(content=[text], structured_content={"celsius": 3})
+
+        @server.tool()
         def fail() -> str:
             """Fails."""
             raise ToolError("there is no way")

@@ -143,7 +143,7 @@ def _list_children() -> list[str]:
 
 async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "tactician\[mcp\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[mcp\]"'):
         await McpServer.stdio("anything").load_tools()
 
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 
 import pytest
+from mcp import MCPError
+from mcp.server import MCPServer
+from mcp.server.elicitation import AcceptedElicitation
+from mcp.server.mcpserver import Context
+from mcp_types import SamplingMessage, TextContent
 
 from tactician import Agent, Budget, RunContext, RunStatus, reject
 from tactician.errors import TacticianError
@@ -13,9 +20,10 @@ from tactician.mcp import McpServer
 from tactician.runs import RunResult
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
-from tests.mcp_client.demo import Demo
+from tests.mcp_client.demo import Demo, Person
 from tests.support.stored import JsonStore
 
+_THOUGHTS = [SamplingMessage(role="user", content=TextContent(type="text", text="Think"))]
 ERAS = ["auto", "legacy"]
 STORES = [MemoryStore, JsonStore]
 
@@ -40,7 +48,7 @@ async def respond(
     demo: Demo, era: str, store: DocumentStore, waiting: RunResult[str], answer: object
 ) -> RunResult[str]:
     """Answer in another connection, as after a restart of the program."""
-    async with McpServer.in_process(demo.server, protocol=era) as server:
+    async with McpServer.in_process(demo.server, protocol=era, repeats_calls=True) as server:
         agent = Agent("Host", tools=[server])
         responses = {waiting.pending[0].id: answer}
         return await agent.resume(waiting.run_id, responses, context=over(ScriptedModel("done"), store))
@@ -120,3 +128,106 @@ async def test_a_server_may_be_denied_the_model() -> None:
         result = await Agent("Host", tools=[server], model=model).run("joke!")
     assert read_last_result(result).is_error
     assert len(model.calls) == 2
+
+
+def create_desk(log: list[str]) -> MCPServer[object]:
+    """Create a server with a tool that acts before it asks, and asks twice."""
+    server: MCPServer[object] = MCPServer("desk", log_level="CRITICAL")
+
+    @server.tool()
+    async def book(ctx: Context[object, object]) -> str:
+        """Books a table."""
+        meta = dict(ctx.request_context.meta or {})
+        log.append(f"reserve {meta['tactician/idempotencyKey']}")
+        names = []
+        for question in ("Who?", "With whom?"):
+            answer = await ctx.elicit(question, Person)
+            log.append(answer.action)
+            names.append(answer.data.name if isinstance(answer, AcceptedElicitation) else "nobody")
+        return " and ".join(names)
+
+    return server
+
+
+class TestToolsThatActBeforeTheyAsk:
+    @pytest.mark.parametrize("store", STORES)
+    async def test_the_answer_reaches_the_call_that_asked(self, store: type[MemoryStore]) -> None:
+        log: list[str] = []
+        async with McpServer.in_process(create_desk(log), protocol="legacy") as server:
+            context = over(ScriptedModel(ToolCall("book"), "done"), store())
+            agent = Agent("Host", tools=[server])
+            result = await agent.run("book", context=context)
+            for name in ("Ada", "Bob"):
+                assert result.status is RunStatus.WAITING
+                result = await agent.resume(result.run_id, {result.pending[0].id: {"name": name}}, context=context)
+        assert read_last_result(result).content == "Ada and Bob"
+        assert [entry.split()[0] for entry in log] == ["reserve", "accept", "accept"]
+
+    async def test_a_wrong_answer_keeps_the_call_open(self) -> None:
+        log: list[str] = []
+        async with McpServer.in_process(create_desk(log), protocol="legacy") as server:
+            context = over(ScriptedModel(ToolCall("book"), "done"), MemoryStore())
+            agent = Agent("Host", tools=[server])
+            result = await agent.run("book", context=context)
+            for answer in ({"age": "old"}, {"name": "Ada"}, reject("alone")):
+                result = await agent.resume(result.run_id, {result.pending[0].id: answer}, context=context)
+        assert read_last_result(result).content == "Ada and nobody"
+        assert [entry.split()[0] for entry in log] == ["reserve", "accept", "decline"]
+
+    async def test_a_call_that_has_ended_is_not_made_again(self) -> None:
+        log: list[str] = []
+        store = MemoryStore()
+        async with McpServer.in_process(create_desk(log), protocol="legacy") as server:
+            asking = over(ScriptedModel(ToolCall("book")), store)
+            waiting = await Agent("Host", tools=[server]).run("book", context=asking)
+        async with McpServer.in_process(create_desk(log), protocol="legacy") as server:
+            responses = {waiting.pending[0].id: {"name": "Ada"}}
+            context = over(ScriptedModel("done"), store)
+            result = await Agent("Host", tools=[server]).resume(waiting.run_id, responses, context=context)
+        assert "book asked a person, and the call ended before the answer came" in read_last_result(result).content
+        assert read_last_result(result).is_error
+        assert len(log) == 1
+
+    async def test_a_repeated_call_has_the_same_key(self) -> None:
+        log: list[str] = []
+        store = MemoryStore()
+        waiting = None
+        for _ in range(2):
+            async with McpServer.in_process(create_desk(log), protocol="legacy", repeats_calls=True) as server:
+                agent, context = Agent("Host", tools=[server]), over(ScriptedModel(ToolCall("book"), "done"), store)
+                if waiting is None:
+                    waiting = await agent.run("book", context=context)
+                else:
+                    responses = {waiting.pending[0].id: {"name": "Ada"}}
+                    waiting = await agent.resume(waiting.run_id, responses, context=context)
+        keys = [entry for entry in log if entry.startswith("reserve")]
+        assert len(keys) == 2
+        assert len(set(keys)) == 1
+
+    async def test_closing_the_server_ends_the_call(self) -> None:
+        log: list[str] = []
+        async with McpServer.in_process(create_desk(log), protocol="legacy", timeout=60) as server:
+            await Agent("Host", tools=[server]).run(
+                "book", context=over(ScriptedModel(ToolCall("book")), MemoryStore())
+            )
+        assert not [task for task in asyncio.all_tasks() if "call_tool" in repr(task)]
+
+
+@pytest.mark.filterwarnings("ignore:The sampling capability")
+async def test_the_model_answers_a_bounded_number_of_times() -> None:
+    server: MCPServer[object] = MCPServer("greedy", log_level="CRITICAL")
+
+    @server.tool()
+    async def think(ctx: Context[object, object]) -> str:
+        """Asks for ever."""
+        answers = 0
+        with suppress(MCPError):
+            while True:
+                await ctx.session.create_message(_THOUGHTS, max_tokens=10)
+                answers += 1
+        return str(answers)
+
+    model = ScriptedModel(ToolCall("think"), *["thought"] * 3, "done")
+    async with McpServer.in_process(server, protocol="legacy", max_samples=3) as opened:
+        result = await Agent("Host", tools=[opened], model=model).run("think")
+    assert read_last_result(result).content == "3"

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tactician import Agent, Platform, RunContext, approve
+from tactician import Agent, Ensemble, Platform, RunContext, Task, approve
+from tactician.context_format import ContextFormat
 from tactician.errors import ConfigurationError
 from tactician.events import Event
 from tactician.llm import Image, ToolResult
@@ -45,6 +46,35 @@ async def test_an_agent_calls_a_tool(server: McpServer) -> None:
 async def test_structured_output_is_json(server: McpServer) -> None:
     result = await call(server, "weather", city="Rome")
     assert "".join(result.content.split()) == '{"celsius":4.0}'
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "content"),
+    [
+        ("find", {"n": 0}, "[]"),
+        ("find", {"n": 1}, '[{"celsius":0.0}]'),
+        ("find", {"n": 2}, '[{"celsius":0.0},{"celsius":1.0}]'),
+        ("names", {"n": 0}, "[]"),
+        ("names", {"n": 1}, '["N0"]'),
+        ("names", {"n": 2}, '["N0","N1"]'),
+        ("rows", {"n": 2}, '[{"celsius":0.0},{"celsius":1.0}]'),
+        ("add", {"a": 1, "b": 2}, "3"),
+        ("report", {}, "It is 3 degrees."),
+    ],
+)
+async def test_a_list_is_a_list_whatever_its_length(
+    server: McpServer, name: str, arguments: dict[str, object], content: str
+) -> None:
+    assert (await call(server, name, **arguments)).content == content
+
+
+async def test_toon_takes_lists_of_servers(server: McpServer) -> None:
+    pytest.importorskip("toon_format")
+    model = ScriptedModel(ToolCall("find", n=2), "done")
+    ensemble = Ensemble("Weather", [Task("Find it", tools=[server])], model=model, context_format=ContextFormat.TOON)
+    await ensemble.run()
+    shown = next(message for message in model.calls[-1].messages if isinstance(message, ToolResult))
+    assert shown.content == "[2]{celsius}:\n  0.0\n  1.0".replace(".0", "")
 
 
 async def artifacts(tools: ToolProvider, name: str, **arguments: object) -> tuple[object, ...]:

@@ -205,12 +205,12 @@ class TestWhatIsPublished:
         with pytest.raises(DeclarationError) as caught:
             Platform(ScriptedModel()).register(Wrong(), Circle()).goal_tools()
         two, opaque, circle = caught.value.problems
-        assert two.startswith("Wrong: the goal 'both' cannot start from a Order and Opaque: ")
+        assert two.startswith("Wrong: the goal 'both' cannot start from an Order and Opaque: ")
         assert circle == (
             "Circle: no object leads to the goal 'pay'; name the types to start from, as in "
             "Export(starting_input_types=[Order])"
         )
-        assert opaque.startswith("Wrong: the goal 'open' cannot start from a Opaque: ")
+        assert opaque.startswith("Wrong: the goal 'open' cannot start from an Opaque: ")
 
     def test_what_is_exported_by_default_and_cannot_start_is_left_out(self) -> None:
         class Opaque:

@@ -294,7 +294,12 @@ async def test_what_has_ended_is_not_resumed(is_kept: bool, agent: object, statu
     with pytest.raises(RunConflictError) as raised:
         await platform.resume(process.id, Money(1))
 
-    assert str(raised.value) == f"The run {process.id} has ended, and is {status}: nothing continues it."
+    remedy = (
+        f" `await platform.fork('{process.id}')`, or `tactician fork {process.id}`, begins a new run that repeats only "
+        "what failed."
+    )
+    said = f"The run {process.id} has ended, and is {status}: nothing continues it."
+    assert str(raised.value) == said + (remedy if is_kept and status == "failed" else "")
     assert process.last(Money) is None
 
 

@@ -125,7 +125,7 @@ async def test_without_a_plan_a_condition_that_raises_is_told_too() -> None:
 async def test_without_an_agent_the_error_tells_what_there_is() -> None:
     with pytest.raises(AgentNotFoundError) as caught:
         await platform_of(DogFinder(), CatFinder(), Neighbour()).invoke(Address, "x")
-    assert str(caught.value) == "No registered agent yields a Address. The registered goals yield: Cat, Dog."
+    assert str(caught.value) == "No registered agent yields an Address. The registered goals yield: Cat, Dog."
     with pytest.raises(AgentNotFoundError, match="The registered goals yield: nothing"):
         await platform_of(Agent("Support")).invoke(Address, "x")
 

@@ -175,6 +175,6 @@ class TestEvents:
         tree = replay_events(heard)[0]
 
         assert [(run.name, run.kind, run.usage.requests) for run in tree.walk()] == [
-            ("Outer", "run", 2),
+            ("Outer", "run", 3),
             ("Inner", "run", 1),
         ]

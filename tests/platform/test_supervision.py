@@ -136,7 +136,7 @@ class Guesser:
 
 async def test_another_type_than_was_wanted_is_not_passed_off_as_it() -> None:
     invocation, _ = supervisor(ToolCall("guess"))
-    with pytest.raises(ProcessFailedError, match="Guesser gave a Order and not the type of `returning`"):
+    with pytest.raises(ProcessFailedError, match="Guesser gave an Order and not the type of `returning`"):
         await invocation.returning(Cook).within(Guesser()).run("a pie")
 
 

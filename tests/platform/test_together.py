@@ -9,6 +9,7 @@ import pytest
 
 from tactician import (
     Agent,
+    Planner,
     Platform,
     ProcessStatus,
     RunContext,
@@ -141,13 +142,15 @@ async def test_whatever_is_worth_most_is_done_over_the_whole_platform() -> None:
     assert process.last(Weather) == Weather("sunny in Rome")
 
 
-async def test_a_worker_elsewhere_continues_what_all_do_together() -> None:
+@pytest.mark.parametrize("planner", [Planner.UTILITY, Planner.GOAP, Planner.HYBRID])
+async def test_a_worker_elsewhere_continues_what_all_do_together(planner: Planner) -> None:
     store = JsonStore()
     platform = Platform(ScriptedModel(), store=store).register(Desk(), Forecasts())
-    run_id = await platform.enqueue(platform.as_agent(), Ticket("Rome"))
+    run_id = await platform.enqueue(platform.as_agent(planner), Ticket("Rome"))
     elsewhere = Platform(ScriptedModel(), store=store).register(Desk(), Forecasts())
     assert await Worker(elsewhere).run_once()
     process = await elsewhere.process(run_id)
+    assert type(process.agent.planner) is type(planner.build())
     assert process.status in (ProcessStatus.COMPLETED, ProcessStatus.STUCK)
     assert process.last(Weather) == Weather("sunny in Rome")
 

@@ -10,7 +10,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tactician import Agent, Ai, Platform, ToolGroup, UserInput, achieves_goal, action, planned_agent
+from tactician import (
+    Agent,
+    Ai,
+    ParallelAgents,
+    Platform,
+    ToolGroup,
+    UserInput,
+    achieves_goal,
+    action,
+    planned_agent,
+    runnable,
+)
 from tactician.errors import ConfigurationError, RunNotFoundError, StoreError
 from tactician.platform import Worker
 from tactician.runs import RunRecord, RunStatus, RunStore
@@ -95,6 +106,52 @@ async def test_one_that_cannot_go_on_does_not_stop_it(caplog: pytest.LogCaptureF
     assert logged.getMessage().startswith("w: the run broken cannot continue here: "), "and why"
     assert not logged.exc_info
     assert await RunStore(store).claim("another", 30, run_id="broken") is not None, "it is left to others"
+
+
+@planned_agent(description="raises")
+class Raiser:
+    @achieves_goal("done")
+    @action
+    def assess(self, claim: UserInput) -> Done:
+        raise ValueError(f"{claim.content} has no date")
+
+
+@dataclass(frozen=True)
+class Claim:
+    text: str
+
+
+@planned_agent(description="lacks something")
+class Lacking:
+    @achieves_goal("done")
+    @action
+    def assess(self, claim: Claim) -> Done:
+        return Done("")
+
+
+@runnable
+async def raising(claim: str) -> str:
+    raise ValueError(f"{claim} has no date")
+
+
+@pytest.mark.parametrize(
+    ("agent", "name", "end"),
+    [
+        (Raiser(), "Raiser", "failed: assess raised ValueError: the claim has no date"),
+        (Lacking(), "Lacking", "stuck: No plan reaches 'assess': 'Claim' is missing"),
+        (raising, "raising", "failed: ValueError: the claim has no date"),
+        (ParallelAgents("All", [raising]), "All", "failed: ValueError: the claim has no date"),
+    ],
+)
+async def test_it_says_why_a_run_did_not_complete(
+    agent: object, name: str, end: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    platform = Platform(store=MemoryStore()).register(agent)
+    run_id = await platform.enqueue(name, "the claim")
+    assert await Worker(platform, name="w").run_once()
+    (logged,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert logged.getMessage().startswith(f"w: the run {run_id} of {name} is {end}"), logged.getMessage()
+    assert not logged.exc_info
 
 
 @planned_agent(description="looks something up")

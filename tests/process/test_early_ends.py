@@ -78,7 +78,7 @@ async def published(drafter: object, clock: FakeClock, budget: Budget) -> AgentP
     ("budget", "reason"),
     [
         (Budget(actions=2), "the budget of 2 actions is used up"),
-        (Budget(tokens=1), "the budget of 1 tokens is used up (15 used)"),
+        (Budget(tokens=1), "the budget of 1 token is used up (15 used)"),
         (Budget(cost=0.0000001), "the budget of $0.00 is used up"),
         (Budget(seconds=5), "the budget of 5 seconds is used up"),
     ],
@@ -98,9 +98,9 @@ async def test_in_a_planned_agent(budget: Budget, reason: str) -> None:
 @pytest.mark.parametrize(
     ("budget", "reason"),
     [
-        (Budget(tokens=1), "the budget of 1 tokens is used up (15 used)"),
+        (Budget(tokens=1), "the budget of 1 token is used up (15 used)"),
         (Budget(cost=0.0000001), "the budget of $0.00 is used up"),
-        (Budget(turns=1), "the budget of 1 turns is used up"),
+        (Budget(turns=1), "the budget of 1 turn is used up"),
     ],
     ids=["tokens", "cost", "turns"],
 )

@@ -22,6 +22,7 @@ from tactician import (
 )
 from tactician.agents import PlannedAgent
 from tactician.errors import ModelServerError, PermanentError, Replan, TransientError
+from tactician.events import Event
 from tactician.llm import (
     Delta,
     Deployment,
@@ -33,7 +34,7 @@ from tactician.llm import (
     RetryRule,
     UserMessage,
 )
-from tactician.process import ActionRetryPolicy, AgentProcess, OperationContext, ProcessHandle
+from tactician.process import ActionRetryPolicy, AgentProcess, OperationContext, ProcessHandle, ProgressReported
 from tactician.testing import FakeClock, ScriptedModel
 from tests.support.failures import without_lines
 from tests.support.stored import JsonStore, resume
@@ -449,6 +450,43 @@ class TestEndingFromOutside:
             ProcessStatus.FAILED,
             "handle_stuck raised ValueError: bah",
         )
+
+    @pytest.mark.parametrize("returned", [True, "a topic was missing"])
+    async def test_handle_stuck_may_say_why_it_plans_again(self, returned: bool | str) -> None:
+        @planned_agent(description="helps itself")
+        class Helped:
+            def handle_stuck(self, process: AgentProcess) -> bool | str:
+                process.blackboard.add(Result("found"))
+                return returned
+
+            @achieves_goal("done")
+            @action
+            def finish(self, result: Result) -> Results:
+                return Results([result])
+
+        events: list[Event] = []
+        context = RunContext.over(ScriptedModel(), events.append)
+        process = await PlannedAgent(Helped()).create_process("x", context=context).run()
+        assert process.status is ProcessStatus.COMPLETED
+        reported = [event.text for event in events if isinstance(event, ProgressReported)]
+        assert reported == ([returned] if isinstance(returned, str) else [])
+
+    async def test_handle_stuck_that_forgets_to_return_true_is_the_reason(self) -> None:
+        @planned_agent(description="helps itself")
+        class Forgetful:
+            def handle_stuck(self, process: AgentProcess) -> None:
+                process.blackboard.add(Result("found"))
+
+            @achieves_goal("done")
+            @action
+            def finish(self, result: Result) -> Results:
+                return Results([result])
+
+        process, _ = await run(Forgetful())
+        assert process.status is ProcessStatus.STUCK
+        assert process.failure is not None
+        assert process.failure.startswith("handle_stuck has added an object, but has not returned True")
+        assert "have run already" not in process.failure
 
     async def test_delays_between_actions(self) -> None:
         process, clock = await run(Chain(), ProcessOptions(delay=2.5))

@@ -27,6 +27,7 @@ from tactician import (
 )
 from tactician.errors import ConfigurationError, ResponseError, TransientError
 from tactician.events import Event
+from tactician.grammar import format_count
 from tactician.process import (
     ActionRetryPolicy,
     ActionStarted,
@@ -272,7 +273,7 @@ class TestBudgets:
             assert process.result == Printed("draft: x")
         else:
             assert process.status is ProcessStatus.TERMINATED
-            assert process.failure == f"the budget of {actions} actions is used up"
+            assert process.failure == f"the budget of {format_count(actions, 'action')} is used up"
 
     async def test_an_agent_that_runs_itself_is_ended_by_the_budget(self) -> None:
         @planned_agent(description="runs itself")
@@ -333,7 +334,7 @@ class TestBudgets:
         process = await started(Strict(), "frogs", model=ScriptedModel("they hop"))
         assert process.status is ProcessStatus.FAILED
         assert process.failure is not None
-        assert "Drafter is terminated: the budget of 1 actions is used up" in process.failure
+        assert "Drafter is terminated: the budget of 1 action is used up" in process.failure
 
     async def test_a_child_tries_again_as_often_as_its_parent(self) -> None:
         @planned_agent(description="fails twice")
@@ -387,12 +388,12 @@ class TestBudgets:
         model = ScriptedModel(ToolCall("research"), "they hop", ToolCall("draft"))
         process = await started(Led(), "frogs", model=model, options=ProcessOptions(budget=Budget(actions=1)))
         assert process.status is ProcessStatus.TERMINATED
-        assert process.failure == "the budget of 1 actions is used up"
+        assert process.failure == "the budget of 1 action is used up"
         assert steps(process) == ["research", "supervise"]
 
     async def test_a_run_around_a_process_limits_its_actions_too(self) -> None:
         agent = PlannedAgent(Drafter())
-        with pytest.raises(Exception, match="Drafter is terminated: the budget of 1 actions is used up"):
+        with pytest.raises(Exception, match="Drafter is terminated: the budget of 1 action is used up"):
             await agent.run("frogs", context=Platform(ScriptedModel("they hop")).context(), budget=Budget(actions=1))
 
 

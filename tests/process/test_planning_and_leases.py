@@ -14,8 +14,8 @@ from tactician.stores import Lease, MemoryStore
 from tactician.testing import ScriptedModel
 from tests.process.hard_agents import build_gatherer
 
-LEASE = 0.9
-RENEWALS = 5  # there are three in the time of a lease
+LEASE = 6.0  # long enough for a machine that is busy
+RENEWALS = 2  # there are three in the time of a lease
 ENDLESS = PlanningBudget(time=None, expansions=None, memory=None)
 
 

@@ -388,7 +388,7 @@ class TestBudget:
     async def test_of_actions(self) -> None:
         process = await self.stopped(Budget(actions=1))
         assert process.status is ProcessStatus.TERMINATED
-        assert process.failure == "the budget of 1 actions is used up"
+        assert process.failure == "the budget of 1 action is used up"
         assert steps(process) == ["draft"]
         assert process.last(Draft) == Draft("d")
 
@@ -427,7 +427,7 @@ class TestBudget:
 
     async def test_stops_invoke_with_an_error(self) -> None:
         platform = Platform(models=ScriptedModel(Draft("d"))).register(Author())
-        with pytest.raises(ProcessFailedError, match="Author is terminated: the budget of 1 actions is used up"):
+        with pytest.raises(ProcessFailedError, match="Author is terminated: the budget of 1 action is used up"):
             await platform.invoke(Book, "x", options=ProcessOptions(budget=Budget(actions=1)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tactician.errors import ModelConnectionError
+from tactician.errors import ConfigurationError, ModelConnectionError
 from tactician.rag import (
     Chunk,
     Chunking,
@@ -327,3 +327,84 @@ class StoreConformance:
         section = await library.zoom_out(hit.id)
         assert isinstance(section, LeafSection)
         assert section.text == text
+
+    @pytest.mark.parametrize(
+        ("query", "expected"),
+        [
+            ("東京", "ja"), ("首都はどこですか", "ja zh"), ("+首都", "ja zh"), ('"日本の首都"', "ja"), ("首*", "ja zh"),
+            ("京都", ""), ('"首都の日本"', ""), ("Python入門", "ja"), ("北京", "zh"), ("首都 -北京", "ja"),
+            ("ภาษาไทย", "th"), ("brucke", "de"), ("Brücke", "de"), ("+BRUCKE", "de"),
+            ("brücek~", "de"), ("cafés", "de"), ("한국어", "ko"),
+        ],
+    )  # fmt: skip
+    async def test_words_of_all_scripts(self, query: str, expected: str, library: Library) -> None:
+        for name, text in {
+            "ja": "東京は日本の首都です。Python入門書も読みます。", "zh": "中国的首都是北京。",
+            "th": "คนไทยพูดภาษาไทย", "de": "Eine Brücke führt zum Café.", "ko": "한국어 문서입니다.",
+        }.items():  # fmt: skip
+            await library.add(parse_markdown(f"# {name}\n\n{text}", f"{name}.md"))
+        assert set(titles(await library.text(query))) == set(expected.split())
+        if query.isalpha() and expected:
+            assert set(titles(await library.search(query))) == set(expected.split())
+
+    async def test_words_in_many_chunks_count_in_the_ranking(
+        self, library: Library, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("tactician.rag.sqlite_connection.SqliteConnection.max_candidates", 4)
+        monkeypatch.setattr("tactician.rag.postgres_connection.PostgresConnection.max_candidates", 4)
+        sections = "\n\n".join(f"## S{number}\n\nA lamp hangs over the table, as in all rooms." for number in range(20))
+        await library.add(parse_markdown(f"# Rooms\n\n{sections}", "rooms.md"))
+        await library.add(parse_markdown("# First\n\nA purple thing that nobody has ever seen.", "first.md"))
+        await library.add(parse_markdown("# Second\n\nA purple lamp stands on the table.", "second.md"))
+        assert titles(await library.text("purple lamp table")) == ["Second", "First"]
+        assert titles(await library.text("+purple lamp table")) == ["Second", "First"]
+        assert len(await library.text("lamp table")) > 0
+
+    @pytest.mark.parametrize(
+        ("query", "better", "worse"),
+        [
+            # A word in the form of the query counts more than one with the same stem.
+            ("lamp", "A lamp is what it needs.", "A lamping is what it needs."),
+            ("Brücken", "Die Brücken sind neu.", "Die Brückens sind neu."),
+            # Words that are in most texts decide between texts that are alike otherwise.
+            ("what is behind an emerald", "An emerald is what is seen.", "Emerald green glows, and glows."),
+            ("+emerald before the door", "The emerald of the queen.", "Big emerald among queens."),
+            # A word that the query repeats, in any form, counts once.
+            ("violet violets violet marble", "A marble marble.", "A violet wall."),
+            # A phrase counts, and more in its own form.
+            ('"tin soldier"', "A tin soldier stood still.", "Tin soldiers stood still."),
+            # The occurrences in a long text count less.
+            ("granite", "Granite is hard.", "Granite is " + "very " * 100 + "hard."),
+        ],
+    )
+    async def test_the_order_of_texts_with_the_same_words(
+        self, query: str, better: str, worse: str, library: Library
+    ) -> None:
+        for title, text in (("Worse", worse), ("Better", better)):
+            await library.add(parse_markdown(f"# {title}\n\n{text}", f"{title}.md"))
+        assert titles(await library.text(query))[:2] == ["Better", "Worse"]
+
+    async def test_hits_beyond_the_chunks_that_are_scored_again(self, library: Library) -> None:
+        sections = "\n\n".join(f"## S{number}\n\nA lamp of room {number}." for number in range(120))
+        await library.add(parse_markdown(f"# Rooms\n\n{sections}", "rooms.md"))
+        hits = await library.text("lamp", top_k=110)
+        assert len({hit.id for hit in hits}) == 110
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        assert len(await library.text("lamp", top_k=3)) == 3
+
+    @pytest.mark.parametrize("top_k", [0, -1])
+    @pytest.mark.parametrize("method", ["search", "text", "regex", "vector"])
+    async def test_searches_return_at_least_one_hit(self, method: str, top_k: int, vectors: VectorLibrary) -> None:
+        with pytest.raises(SearchQueryError, match=f"top_k is {top_k}"):
+            await getattr(vectors, method)("gift", top_k=top_k)
+
+    async def test_the_weight_of_vectors_decides_between_words_and_meaning(self, vectors: VectorLibrary) -> None:
+        await vectors.add(parse_markdown("# Vehicle\n\nOnly a title has this word: nothing here is about it.", "v.md"))
+        order = {}
+        for weight in (0.0, 1.0):
+            library = Library(vectors.store, embedder=vectors.embedder.model, vector_weight=weight)
+            order[weight] = titles(await library.search("vehicle wheels"))
+            by = await (library.vector if weight else library.text)("vehicle wheels")
+            assert order[weight][0] == titles(by)[0]
+        with pytest.raises(ConfigurationError, match="between 0 and 1"):
+            Library(vectors.store, embedder=vectors.embedder.model, vector_weight=1.5)

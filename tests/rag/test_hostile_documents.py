@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
+from subprocess import run
 from zipfile import ZipFile
 
 import pytest
@@ -182,3 +186,57 @@ async def test_deeply_nested_documents(depth: int, tmp_path: Path, library: Libr
     began = time.monotonic()
     await library.ingest(tmp_path, limits=TIGHT)
     assert time.monotonic() - began < 60
+
+
+_PROGRAM = """
+import asyncio, json, resource, sys, time
+from tactician.rag import Library, SearchQueryError, parse_markdown
+
+async def main():
+    async with Library() as library:
+        await library.add(parse_markdown("# A\\n\\naaaa", "a.md"))
+        await library.regex("a")
+        began = time.monotonic()
+        try:
+            print(len(await library.regex(sys.argv[1])))
+        except SearchQueryError as error:
+            print(error)
+        assert len(await library.regex("aaa")) == 1
+        usage = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+        megabytes = [int(usage.split()[1]) // 1_000, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1_000]
+        print(json.dumps([time.monotonic() - began, *megabytes]))
+
+resource.setrlimit(resource.RLIMIT_AS, (3 * 10**9,) * 2)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(
+    "pattern", ["((a{999}){999}){999}", "((a{999}){99}){99}", "(?R)", "a{99999999}", "(?:(?:a{99}|b{99}){99}){99}"]
+)
+def test_expressions_that_take_all_memory_are_ended(pattern: str) -> None:
+    result = run([sys.executable, "-c", _PROGRAM, pattern], capture_output=True, text=True, timeout=100, check=True)
+    message, measured = result.stdout.splitlines()
+    seconds, megabytes, most_of_children = json.loads(measured)
+    assert "memory" in message or "too long" in message or message in ("0", "1")
+    assert seconds < 30
+    assert megabytes < 300
+    assert most_of_children < 600
+
+
+async def test_a_search_that_is_cancelled_leaves_no_process() -> None:
+    async with Library(SqliteChunkStore(regex_seconds=60)) as library:
+        await library.add(parse_markdown("# A\n\n" + "a" * 400 + "!", "a.md"))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(library.regex("(a|aa)+$"), 1.0)
+    assert not [child for child in children() if "regex_program" in child]
+
+
+def children() -> list[str]:
+    """Return the commands of the processes that this process has started and that are still there."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == os.getpid():
+                found.append((folder / "cmdline").read_text())
+    return found

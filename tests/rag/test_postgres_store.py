@@ -78,11 +78,11 @@ async def test_tables_of_another_version_are_a_clear_mistake(table: str, server:
 
 
 @pytest.mark.parametrize("is_analyzed", [False, True])
-async def test_words_that_are_in_many_chunks_are_left_out_where_there_are_rarer_ones(
+async def test_words_that_are_in_many_chunks_bring_no_candidates_where_there_are_rarer_ones(
     is_analyzed: bool, server: postgres.Server
 ) -> None:
     url = f"postgresql://{server.address}/{server.create_database()}"
-    sections = "\n\n".join(f"## Number {number}\n\nCommon text." for number in range(2_600))
+    sections = "\n\n".join(f"## Number {number}\n\nCommon text." for number in range(5_100))
     async with Library(url) as library:
         await library.add(parse_markdown("# Old\n\nCommon, and rare.", "old.md"))
         await library.add(parse_markdown(f"# New\n\n{sections}", "new.md"))
@@ -92,7 +92,7 @@ async def test_words_that_are_in_many_chunks_are_left_out_where_there_are_rarer_
             await connection.execute(OTHER_TABLE)
             await connection.close()
         assert titles(await library.text("common rare")) == ["Old"]
-        assert len(await library.text("common", top_k=3_000)) == 2_601
+        assert len(await library.text("common", top_k=6_000)) == 5_101
         assert titles(await library.text("+common rare", top_k=1)) == ["Old"]
 
 
@@ -118,3 +118,20 @@ async def test_a_server_that_is_not_there() -> None:
         with pytest.raises(StoreError, match="cannot be opened") as caught:
             await library.measure()
     assert "secret" not in str(caught.value)
+
+
+async def test_a_library_of_an_earlier_version_is_indexed_anew(server: postgres.Server) -> None:
+    url = f"postgresql://{server.address}/{server.create_database()}"
+    async with Library(url) as library:
+        await library.add(parse_markdown("# A\n\nEine Brücke in 東京.", "a.md"))
+    connection = await asyncpg.connect(url)
+    await connection.execute(
+        "ALTER TABLE library_chunks DROP COLUMN words; "
+        "ALTER TABLE library_chunks ADD COLUMN words tsvector GENERATED ALWAYS AS (to_tsvector('english', text)) STORED"
+    )
+    await connection.close()
+    async with Library(url) as library:
+        for query in ("brucke", "東京", "eine"):
+            assert len(await library.text(query)) == 1
+        await library.add(parse_markdown("# B\n\nEine Straße in 北京.", "b.md"))
+        assert titles(await library.text("北京")) == ["B"]

@@ -190,6 +190,7 @@ async def test_an_answer_with_an_unknown_citation_is_refused(library: Library) -
 
     assert (await agent.run("When?")).output == good
     assert "These citations are of no chunk: made.1." in model.calls[1].prompt
+    assert "that a search has shown. Answer again" in model.calls[1].prompt
     assert "Cite the chunks that support your answer" in model.calls[2].prompt
 
     stubborn = ScriptedModel(*["Six. [cite:made.1]"] * 3)

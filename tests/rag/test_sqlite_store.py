@@ -52,6 +52,15 @@ async def test_a_file_is_read_again(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+async def test_words_in_more_chunks_than_are_counted_have_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tactician.rag.sqlite_connection.SqliteConnection.max_counted", 5)
+    words = ["lamp"] * 40 + ["granite"] * 8
+    sections = "\n\n".join(f"## S{number}\n\nA {word}." for number, word in enumerate(words))
+    async with Library() as library:
+        await library.add(parse_markdown(f"# Rooms\n\n{sections}", "rooms.md"))
+        assert titles(await library.text("lamp granite", top_k=1)) == ["S40"]
+
+
 async def test_two_processes_create_a_file_at_once(tmp_path: Path) -> None:
     for number in range(20):
         libraries = [Library(tmp_path / f"{number}.db") for _ in range(4)]
@@ -118,3 +127,38 @@ def test_words_that_a_typing_error_makes_of_each_other() -> None:
 )
 def test_edits_between_two_words(left: str, right: str, edits: int) -> None:
     assert measure_distance(left, right) == measure_distance(right, left) == edits
+
+
+_EARLIER = """
+DROP TRIGGER library_chunk_added;
+DROP TRIGGER library_chunk_removed;
+CREATE TRIGGER library_chunk_added AFTER INSERT ON library_chunks BEGIN
+  INSERT INTO library_words (rowid, text) VALUES (new.id, new.text);
+END;
+CREATE TRIGGER library_chunk_removed AFTER DELETE ON library_chunks BEGIN
+  INSERT INTO library_words (library_words, rowid, text) VALUES ('delete', old.id, old.text);
+END;
+PRAGMA user_version = 3;
+INSERT INTO library_documents VALUES (1, 'a.md', 'key', 'A', '', 2, 0.0, '{}');
+INSERT INTO library_chunks VALUES (1, 1, 0, 'key.s0', '["A"]', '東京は日本の首都です。', x'01');
+INSERT INTO library_chunks VALUES (2, 1, 1, 'key.s0', '["A"]', 'Plain words.', x'02');
+UPDATE library_state SET version = 1;
+"""
+
+
+async def test_a_library_of_an_earlier_version_is_indexed_anew(tmp_path: Path) -> None:
+    path = tmp_path / "library.db"
+    async with Library(path) as library:
+        await library.measure()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(_EARLIER)
+    for _ in range(2):
+        async with Library(path) as library:
+            assert [hit.text for hit in await library.text("首都")] == ["東京は日本の首都です。"]
+            assert [hit.text for hit in await library.text("plain")] == ["Plain words."]
+    async with Library(path) as library:
+        assert await library.remove("a.md")
+        await library.add(parse_markdown("# B\n\n東京", "b.md"))
+        assert [hit.uri for hit in await library.text("東京")] == ["b.md"]
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

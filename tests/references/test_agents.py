@@ -108,7 +108,7 @@ async def test_the_date_is_that_of_the_clock_of_the_run(scripted_model: Scripted
 
 async def test_what_is_not_a_text_is_refused(scripted_model: ScriptedModel) -> None:
     agent = Agent("Clerk", model=scripted_model, contributors=[not_for_files])
-    with pytest.raises(ConfigurationError, match="not_for_files returned a int; it must return a text"):
+    with pytest.raises(ConfigurationError, match="not_for_files returned an int; it must return a text"):
         await agent.run("x")
 
 
@@ -234,7 +234,7 @@ def text(**fields: object) -> str:
         ([{"kind": "file", "name": "x", "description": "d", "path": "../x"}], "is outside of"),
         ([{"kind": "file", "name": "x", "description": "d", "path": ".env"}], "begins with a dot"),
         ([{"kind": "os.system"}], "there is nothing with the name 'os.system'"),
-        ([{"kind": "tests.references.acme.not_for_files"}], "must return an LlmReference, not a int"),
+        ([{"kind": "tests.references.acme.not_for_files"}], "must return an LlmReference, not an int"),
         ([{"kind": "tests.references.acme.Shelf", "name": "x", "description": "d", "maxBooks": "many"}], "maxBooks"),
         ([{"name": "x", "description": "d", "tools": []}], "only the code of a program can set 'tools'"),
         ([{"name": "x", "description": "d", "notes": "sk-abcdefghijk"}], "may hold a secret"),

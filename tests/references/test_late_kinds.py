@@ -81,7 +81,7 @@ def go_round(reference: LlmReference) -> tuple[dict[str, object], LlmReference]:
 
 class TestLibraries:
     def test_an_entry_has_all_of_it(self, folder: Path) -> None:
-        library = Library("rules.db", embedder=WordLlamaEmbedder(), chunking=Chunking(max_chars=900))
+        library = Library("rules.db", embedder=WordLlamaEmbedder(), chunking=Chunking(max_chars=900), vector_weight=0.5)
         scope = Filter.of({"team": ["all", "sales"], "year": 2026})
         entry, built = go_round(RagTools("Rules", "What guests do", library, scope=scope, cites=False, max_chars=900))
 
@@ -95,9 +95,11 @@ class TestLibraries:
             "scope": {"team": ["all", "sales"], "year": 2026},
             "cites": False,
             "maxChars": 900,
+            "vectorWeight": 0.5,
         }
         assert isinstance(built, RagTools)
         assert isinstance(built.library, VectorLibrary)
+        assert built.library.vector_weight == 0.5
         assert (built.scope, built.cites, built.library.chunking.max_chars) == (scope, False, 900)
 
     def test_the_scope_is_a_function(self, folder: Path) -> None:

@@ -10,6 +10,9 @@ import httpx
 import httpx2
 import pytest
 from mcp import Client
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 from starlette.types import Message
 
 from tactician import Agent, Platform, tool
@@ -48,6 +51,22 @@ async def test_the_card_of_a2a_says_that_it_needs_a_token(people: dict[str, Pers
     schemes, requirements = card.get("securitySchemes", {}), card.get("securityRequirements", [])
     assert [*schemes] == ([] if people is None else ["bearer"])
     assert [[*requirement["schemes"]] for requirement in requirements] == [[*schemes] for _ in schemes]
+
+
+@pytest.mark.parametrize("root", ["", "/agents"])
+async def test_the_root_leads_to_the_dashboard_unless_a_route_takes_it(root: str) -> None:
+    async def greet(request: Request) -> Response:
+        return PlainTextResponse("hello")
+
+    answers = []
+    for routes in ((), (Route("/", greet),)):
+        transport = httpx.ASGITransport(
+            app=app(create_talkers(), routes=routes), root_path=root, client=("127.0.0.1", 1)
+        )
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            answers.append(await client.get("/"))
+    assert (answers[0].status_code, answers[0].headers["location"]) == (307, f"{root}/ui/")
+    assert answers[1].text == "hello"
 
 
 async def test_one_server_speaks_five_protocols_at_once() -> None:
@@ -111,7 +130,8 @@ async def test_a_person_of_the_server_uses_a2a() -> None:
     assert (answer.output, run.status) == ("Hello.", "completed")
 
 
-async def test_a_review_is_answered_over_mcp_by_a_person_with_its_role() -> None:
+@pytest.mark.parametrize("approves", [True, False])
+async def test_who_may_answer_a_review_with_the_tool_of_mcp(approves: bool) -> None:
     platform = create_newsroom()
 
     async def call(token: str, name: str, **arguments: object) -> Json:
@@ -123,7 +143,7 @@ async def test_a_review_is_answered_over_mcp_by_a_person_with_its_role() -> None
         result: Json = json.loads(done.text.partition("data: ")[2] or done.text)["result"]
         return result
 
-    async with platform, listening(lambda _: app(platform, people=PEOPLE)) as address:
+    async with platform, listening(lambda _: app(platform, people=PEOPLE, lets_callers_approve=approves)) as address:
         waiting = (await call(CLERK, "press", request="Print"))["structuredContent"]
         answer = {"run_id": waiting["run_id"], "request_id": waiting["requests"][0]["id"]}
         decision = {**answer, "answer": {"decision": "approve"}}
@@ -131,8 +151,8 @@ async def test_a_review_is_answered_over_mcp_by_a_person_with_its_role() -> None
         done = await call(CLERK, "respond", **decision)
 
     assert refused["isError"]
-    assert "role 'clerk'" in refused["content"][0]["text"]
-    assert "printed" in done["content"][0]["text"]
+    assert ("role 'clerk'" if approves else "A person decides") in refused["content"][0]["text"]
+    assert ("printed" if approves else "A person decides") in done["content"][0]["text"]
 
 
 async def test_without_an_address_there_is_no_a2a() -> None:

@@ -259,7 +259,7 @@ async def test_a_budget_holds_for_the_request() -> None:
         return "nothing"
 
     service = AgentService(ScriptedModel(ToolCall("look"), "late")).register(Agent("a", tools=[look]))
-    with pytest.raises(BudgetError, match="1 turns"):
+    with pytest.raises(BudgetError, match="1 turn"):
         await service.request_agent("a", "Hi", budget=Budget(turns=1))
 
 
@@ -269,7 +269,7 @@ async def test_everybody_who_listens_hears_every_request() -> None:
     streamed = [event async for event in service.stream_agent("a", "Hi")]
     assert [one.text for one in streamed if isinstance(one, TextReceived)] == ["one ", "two"]
     assert isinstance(streamed[-1], RunCompleted)
-    assert [one.path for one in heard if isinstance(one, TurnStarted)] == [("service", "a")]
+    assert [one.path for one in heard if isinstance(one, TurnStarted)] == [("a", "a")]
 
 
 async def test_agents_beside_the_service_can_use_its_models() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician.skills import check_skill
+from tactician.skills.front_matter import FrontMatterError, read_front_matter, split_front_matter
 
 VALID = "---\nname: my-skill\ndescription: Does a thing\n---\n# Steps\n"
 
@@ -147,3 +150,13 @@ def test_bounded_input(tmp_path: Path) -> None:
     assert "longer than 64000" in judge(front("name: my-skill", f"description: {'a' * 70_000}"))[2][0]
     deep = "".join(f"{' ' * n}a:\n" for n in range(30))
     assert "nested deeper" in judge(f"---\n{deep}---\n")[2][0]
+
+
+@pytest.mark.parametrize("unit", ["[", "{", "- ", "? ", "a: [", "[a, ", "\n- [", "&a [*a, ", "x: " + " " * 20_000])
+def test_hostile_nesting_takes_no_time(tmp_path: Path, unit: str) -> None:
+    text = f"---\nname: a\ndescription: x\nhint: {unit * (60_000 // len(unit))}\n---\n"
+    started = time.process_time()
+    for read in (split_front_matter, read_front_matter):
+        with suppress(FrontMatterError):  # a line with a colon may be text
+            read(text)
+    assert time.process_time() - started < 3

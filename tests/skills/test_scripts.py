@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +19,15 @@ from tactician.skills import ScriptLimits, Skills, is_sandbox_available
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import Toolbox
 
-sandboxed = pytest.mark.skipif(not is_sandbox_available(), reason="bubblewrap does not work here")
+sandboxed = pytest.mark.skipif(
+    not is_sandbox_available() and "REQUIRE_SANDBOX" not in os.environ,
+    reason="bubblewrap does not work here (apt install bubblewrap; containers may forbid it)",
+)
+
+
+@sandboxed
+def test_the_sandbox_is_available() -> None:
+    assert is_sandbox_available()
 
 
 def build(tmp_path: Path, **scripts: str) -> Skills:
@@ -64,11 +77,15 @@ class TestSandbox:
         assert "sk-secret" not in content
         assert "False False" in content
 
-    async def test_no_network(self, tmp_path: Path) -> None:
-        text = "import socket\nsocket.create_connection(('127.0.0.1', 9), 1)"
-        assert "Errno" in (await run(build(tmp_path, call__py=text), "scripts/call.py")).content
-        text = "import os\nprint(sorted(os.listdir('/sys/class/net')) if os.path.exists('/sys') else 'no devices')"
-        assert "no devices" in (await run(build(tmp_path / "b", list__py=text), "scripts/list.py")).content
+    @pytest.mark.parametrize("shares", [False, True])
+    async def test_no_network_unless_it_is_allowed(self, tmp_path: Path, shares: bool) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+            text = f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 5)\nprint('connected')"
+            skills = build(tmp_path, call__py=text).with_scripts(limits=ScriptLimits(network=shares))
+            content = (await run(skills, "scripts/call.py")).content
+        assert ("connected" in content) is shares
+        assert ("Errno" in content) is not shares
 
     async def test_it_writes_in_its_own_folder_only(self, tmp_path: Path) -> None:
         skills = build(tmp_path, write__sh="echo x > out.txt && cat out.txt; echo y > /skill/new; ls /skill")
@@ -93,8 +110,68 @@ class TestSandbox:
         skills = build(tmp_path, try__py=text).with_scripts(limits=limits)
         assert problem in (await run(skills, "scripts/try.py")).content
 
+    @pytest.mark.parametrize("folder", ["/work", "/tmp", "/dev/shm"])
+    async def test_files_in_memory_are_bounded_together(self, tmp_path: Path, folder: str) -> None:
+        text = (
+            "import os\nwritten = 0\ntry:\n    for number in range(40):\n"
+            f"        with open(f'{folder}/{{number}}', 'wb') as file:\n"
+            "            written += file.write(bytes(1_000_000))\nexcept OSError as error:\n    print(error)\n"
+            "print('megabytes', written // 1_000_000)"
+        )
+        skills = build(tmp_path, fill__py=text).with_scripts(limits=ScriptLimits(files=20_000_000))
+        content = (await run(skills, "scripts/fill.py")).content
+        assert "No space left on device" in content
+        assert int(content.partition("megabytes ")[2].split("\\")[0]) <= 10
+
+    @pytest.mark.parametrize("folder", ["/", "/dev", "/etc", "/usr", "/proc", "/skill"])
+    async def test_nothing_else_can_be_written(self, tmp_path: Path, folder: str) -> None:
+        skills = build(tmp_path, write__py=f"import os\nos.mkdir('{folder}/new')\nprint('writ' + 'ten')")
+        assert "written" not in (await run(skills, "scripts/write.py")).content
+
+    async def test_memory_of_all_processes_counts(self, tmp_path: Path) -> None:
+        text = (
+            "import os, time\nfor _ in range(6):\n    if os.fork() == 0:\n        held = bytearray(100_000_000)\n"
+            "        held[::4096] = b'x' * len(held[::4096])\n        time.sleep(60)\ntime.sleep(60)"
+        )
+        skills = build(tmp_path, grow__py=text).with_scripts(limits=ScriptLimits(memory=300_000_000))
+        started = time.monotonic()
+        content = (await run(skills, "scripts/grow.py")).content
+        assert "'scripts/grow.py' was killed, as it used more than 300,000,000 bytes of memory" in content
+        assert time.monotonic() - started < 20
+
+    async def test_files_without_a_folder_count_as_memory(self, tmp_path: Path) -> None:
+        text = (
+            "import os, time\nfiles = [os.memfd_create(str(number)) for number in range(4)]\n"
+            "for file in files:\n    os.write(file, bytes(50_000_000))\ntime.sleep(60)"
+        )
+        skills = build(tmp_path, hide__py=text).with_scripts(limits=ScriptLimits(memory=150_000_000))
+        content = (await run(skills, "scripts/hide.py")).content
+        assert "it used more than 150,000,000 bytes of memory" in content
+
+    async def test_the_number_of_processes_is_bounded_for_root_too(self, tmp_path: Path) -> None:
+        text = (
+            "import os, time\nfor number in range(1500):\n    if os.fork() == 0:\n        os.setsid()\n"
+            "        time.sleep(60)\nprint('all of them')\ntime.sleep(60)"
+        )
+        skills = build(tmp_path, fork__py=text).with_scripts(limits=ScriptLimits(processes=50))
+        before = count_processes()
+        content = (await run(skills, "scripts/fork.py")).content
+        assert "it had more than 50 processes" in content or "Resource temporarily unavailable" in content
+        await asyncio.to_thread(wait_until, lambda: count_processes() < before + 40)
+
     async def test_a_person_may_be_asked_always(self, tmp_path: Path) -> None:
         await ask(build(tmp_path, say__py=SAY).with_scripts("ask"))
+
+
+def count_processes() -> int:
+    return sum(path.name.isdigit() for path in Path("/proc").iterdir())
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 async def ask(skills: Skills) -> None:

@@ -132,6 +132,33 @@ class TestLenience:
         assert [skill.name for skill in Skills("x", "x").local(tmp_path).skills] == ["bills"]
         assert "letters is left out" in caplog.text
 
+    @pytest.mark.parametrize(
+        ("line", "problem"),
+        [
+            ("argument-hint: [apk-file-or-directory]", "braces and brackets are not allowed"),
+            ("metadata: {a: [1, 2]}", "braces and brackets are not allowed"),
+            ("hint: !tag x", "tags are not allowed"),
+            ("hint: &a x", "anchors"),
+            ("license: MIT\nlicense: BSD", "is there twice"),
+            ("compatibility: Needs: Node.js", "not valid YAML"),
+        ],
+    )
+    async def test_a_field_that_nobody_needs_drops_no_skill(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture, line: str, problem: str
+    ) -> None:
+        (tmp_path / "scan").mkdir()
+        (tmp_path / "scan/SKILL.md").write_text(f"---\nname: scan\ndescription: Scans\n{line}\n---\nScan it.\n")
+        skills = Skills("Office", "x").local(tmp_path)
+        assert "- scan: Scans" in skills.contribution()
+        assert problem in caplog.text
+        assert "Scan it." in (await call(skills, "activate", name="scan")).content
+
+    @pytest.mark.parametrize("text", ["Use this: always", "It's for a: b, c: d", "Ends with a colon:"])
+    def test_a_description_with_a_colon_is_read(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "scan").mkdir()
+        (tmp_path / "scan/SKILL.md").write_text(f"---\nname: scan\ndescription: {text}\n---\nScan it.\n")
+        assert f"- scan: {text}" in Skills("Office", "x").local(tmp_path).contribution()
+
     def test_files_that_instructions_name_must_exist(self, write: Write, caplog: pytest.LogCaptureFixture) -> None:
         place = write("bills", body="Run scripts/build.sh, then see references/a/b.md.", scripts__x="")
         Skills("x", "x").local(place)
@@ -178,7 +205,7 @@ class TestPaths:
     async def test_a_long_file_is_read_in_parts(self, write: Write) -> None:
         skills = Skills("x", "x").local(write("bills", assets__a="a" * 50_000 + "b"))
         first = await call(skills, "read_resource", skill="bills", path="assets/a")
-        assert first.content.endswith("[1 more bytes; read on at offset 50000]")
+        assert first.content.endswith("[1 more byte; read on at offset 50000]")
         second = await call(skills, "read_resource", skill="bills", path="assets/a", offset=50_000)
         assert second.content == "b"
 

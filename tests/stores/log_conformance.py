@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from math import nan
 from time import time
+from typing import Any
 
 import pytest
 
@@ -98,10 +100,32 @@ class StateConformance:
         assert await stores[0].find("docs") == saved
         assert len(saved) == 1
 
+    async def test_a_low_priority_is_claimed_once_it_has_waited_for_long(self, store: DocumentStore) -> None:
+        for waited in (HOUR, 0):  # in seconds
+            await store.save(document(f"low {waited}", due_at=time() - waited, priority=0))
+            await store.save(document(f"high {waited}", due_at=time() - waited, priority=20))
+
+        claims = [await store.claim("docs", "w", HOUR) for _ in range(4)]
+
+        ids = [found[0].id for found in claims if found is not None]
+        assert ids == [f"high {HOUR}", f"low {HOUR}", "high 0", "low 0"]
+
+    @pytest.mark.parametrize("wrong", [{"priority": "high"}, {"priority": 2**31}, {"priority": True}, {"due_at": nan}])
+    async def test_a_document_without_a_place_in_the_queue_is_refused(
+        self, store: DocumentStore, wrong: dict[str, Any]
+    ) -> None:
+        with pytest.raises(StoredStateError, match=f"docs/d cannot be stored: its {next(iter(wrong))} is"):
+            await store.save(document(**wrong))
+
+        await store.save(document("fine"))
+        found = await store.claim("docs", "w", HOUR)
+        assert found is not None
+        assert found[0].id == "fine"
+
     async def test_the_highest_priority_is_claimed_first(self, store: DocumentStore) -> None:
         for number, priority in enumerate([0, 5, -1, 5, 0]):
             await store.save(document(f"d{number}", priority=priority))
-        await store.save(document("overdue", due_at=time() - HOUR))
+        await store.save(document("overdue", due_at=time() - 30))
         await store.save(document("later", due_at=time() + HOUR, priority=9))
 
         found = [await store.claim("docs", "w", HOUR) for _ in range(7)]

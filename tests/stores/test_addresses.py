@@ -124,7 +124,9 @@ def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(
         "except MissingExtraError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == (f'A store needs {module}, which is not installed. Run: pip install "tactician[{extra}]"\n')
+    assert done.stdout == (
+        f'A store needs {module}, which is not installed. In your clone of Tactician, run: pip install ".[{extra}]"\n'
+    )
 
 
 @pytest.mark.parametrize(("module", "address", "extra"), MISSING[1:])
@@ -134,7 +136,8 @@ def test_the_command_line_names_it_too(module: str, address: str, extra: str) ->
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f'error: A store needs {module}, which is not installed. Run: pip install "tactician[{extra}]"\n'
+        f"error: A store needs {module}, which is not installed. "
+        f'In your clone of Tactician, run: pip install ".[{extra}]"\n'
     )
 
 

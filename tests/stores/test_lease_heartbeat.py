@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Condition
 from time import monotonic
+from typing import ClassVar
 
 import pytest
 
 from tactician.stores import DocumentStore, HeldLease, Lease, MemoryStore, SqliteStore
+from tactician.stores.lease_heartbeat import LeaseHeartbeat
 from tests.stores.conformance import claimed, document
 
 SECONDS = 30.0
@@ -56,6 +60,30 @@ async def test_a_lease_is_renewed_once_the_store_has_answered(freezes: Freezes) 
     store.answers.set()
     await renewal
     assert not held.may_have_expired
+
+
+class WatchedCondition(Condition):
+    """Condition that tells how long its thread is about to wait."""
+
+    waits: ClassVar[SimpleQueue[float | None]] = SimpleQueue()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits.put(timeout)
+        return super().wait(timeout)
+
+
+def test_a_shorter_lease_beside_a_longer_one_is_looked_at_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tactician.stores.lease_heartbeat.Condition", WatchedCondition)
+    heartbeat, store, waits = LeaseHeartbeat(), MemoryStore(), WatchedCondition.waits
+    held = [HeldLease(store, Lease("docs", f"{seconds}", "w", 1, 0.0), "a run", seconds) for seconds in (3600, 60)]
+    heartbeat.add(held[0])
+    assert waits.get(timeout=30) == 600
+
+    heartbeat.add(held[1])
+
+    assert waits.get(timeout=30) == 10
+    for lease in held:
+        heartbeat.discard(lease)
 
 
 @pytest.mark.parametrize("work", ["claim", "renew"])

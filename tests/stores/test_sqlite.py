@@ -98,6 +98,22 @@ async def test_tables_of_another_version_are_left_alone(tmp_path: Path) -> None:
     await store.aclose()
 
 
+async def test_a_database_of_an_earlier_version_gets_the_index_of_the_queue(tmp_path: Path) -> None:
+    async with SqliteStore(tmp_path / "s.db") as store:
+        await store.save(document())
+    execute(tmp_path / "s.db", "DROP INDEX tactician_documents_queue")
+    execute(tmp_path / "s.db", "CREATE INDEX tactician_documents_due ON tactician_documents (priority DESC, due_at)")
+
+    async with SqliteStore(tmp_path / "s.db") as store:
+        assert await store.claim("docs", "w", HOUR) is not None
+
+    with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
+        listed = connection.execute("SELECT name FROM sqlite_master WHERE type = 'index'").fetchall()
+    names = {name for (name,) in listed}
+    assert "tactician_documents_queue" in names
+    assert "tactician_documents_due" not in names
+
+
 @pytest.mark.parametrize("times", [1, 2])
 async def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path, times: int) -> None:
     path = tmp_path / "letter.txt"

@@ -53,10 +53,15 @@ async def load_data(store: DocumentStore, run_id: str) -> dict[str, Any]:
 
 async def change_data(store: DocumentStore, run_id: str, change: Change) -> None:
     """Change the JSON of the outermost checkpoint of a stored run, as if another program had written it."""
+    await change_tree(store, run_id, lambda tree: change(tree["data"]))
+
+
+async def change_tree(store: DocumentStore, run_id: str, change: Change) -> None:
+    """Change the JSON of the checkpoints of a stored run, as if another program had written it."""
     record = await load_record(store, run_id)
     saved = await _load_snapshot(store, record)
     before = json.dumps(saved)
-    change(saved["tree"]["data"])
+    change(saved["tree"])
     assert json.dumps(saved) != before, "the change has changed nothing"
     await RunStore(store).save(replace(record, body=json.dumps(saved)))
 

@@ -50,6 +50,6 @@ def test_the_plugin_is_found_and_fails_tests_whose_script_does_not_fit(tmp_path:
     assert ended.returncode == pytest.ExitCode.TESTS_FAILED, ended.stdout + ended.stderr
     assert "2 passed" in ended.stdout
     assert "ERROR test_suite.py::test_leaves_steps" in ended.stdout
-    assert "1 steps of the script were not used; the next is 'never said'" in ended.stdout
+    assert "the script has 1 unused step; the next is 'never said'" in ended.stdout
     assert "FAILED test_suite.py::test_has_too_few_steps" in ended.stdout
     assert "call 1 has no step: the script has 0. The prompt:" in ended.stdout

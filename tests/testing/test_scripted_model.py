@@ -80,6 +80,20 @@ async def test_an_action_is_tested_without_a_platform() -> None:
     model.assert_exhausted()
 
 
+async def test_replies_that_were_not_given_are_told() -> None:
+    model = ScriptedModel()
+    model.when(prompt_contains="weather").reply("sunny")
+    model.when(prompt_contains="news", times=2).reply("none")
+    with pytest.raises(ScriptError, match=r"'weather'.* was not used"):
+        model.assert_exhausted()
+    assert await said(model, "the weather") == "sunny"
+    assert await said(model, "the news") == "none"
+    with pytest.raises(ScriptError, match=r"'news'.* was not used 2 times, but 1"):
+        model.assert_exhausted()
+    assert await said(model, "the news") == "none"
+    model.assert_exhausted()
+
+
 async def test_steps_are_said_in_order() -> None:
     model = ScriptedModel("one", "two").script("three")
     assert [await said(model) for _ in range(3)] == ["one", "two", "three"]
@@ -166,7 +180,7 @@ async def test_a_script_that_is_too_long_shows_the_next_step() -> None:
     assert repr(model) == "ScriptedModel(2 steps left)"
     with pytest.raises(ScriptError) as caught:
         model.assert_exhausted()
-    assert str(caught.value) == "2 steps of the script were not used; the next is Story(text='two')"
+    assert str(caught.value) == "the script has 2 unused steps; the next is Story(text='two')"
 
 
 def test_a_script_error_fails_a_test_like_an_assertion() -> None:
@@ -275,7 +289,7 @@ class TestMatches:
         model.assert_called(tool="get_weather")
         model.assert_no_other_calls()
         await ai.generate_text("one more")
-        with pytest.raises(ScriptError, match="1 requests were not expected; the first:\none more"):
+        with pytest.raises(ScriptError, match="1 unexpected request; the first:\none more"):
             model.assert_no_other_calls()
 
     async def test_what_was_not_asked_is_an_error_that_lists_what_was(self) -> None:

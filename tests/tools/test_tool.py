@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from tactician import RunContext, Tool, tool
 from tactician.errors import DeclarationError, ToolError
 from tactician.testing import ScriptedModel
-from tactician.tools import Toolbox, as_text, as_tool, require_declared_tools
+from tactician.tools import Toolbox, as_text, as_tool, describe_result, require_declared_tools
 
 
 class Unit(Enum):
@@ -238,7 +238,7 @@ class TestCalls:
     ("value", "text"),
     [
         ("words", "words"),
-        (None, "done"),
+        (None, "None"),
         (7, "7"),
         (True, "true"),
         ([1, "a"], '[1,"a"]'),
@@ -250,6 +250,10 @@ class TestCalls:
 )
 def test_results_become_text(value: object, text: str) -> None:
     assert as_text(value) == text
+
+
+def test_a_result_that_is_nothing_has_words() -> None:
+    assert (describe_result(None), describe_result(7)) == ("done", "7")
 
 
 class TestMethods:

@@ -196,4 +196,20 @@ def test_the_page_of_a_long_run_is_bounded() -> None:
     assert len(page) < 12_000_000
     assert "action 5998" in page
     assert "… (1,500 characters)" in page
-    assert "501 more nodes are left out" in page
+    assert "501 more nodes left out" in page
+
+
+def test_an_action_that_gave_nothing_does_not_look_done() -> None:
+    root = TraceNode("r", "run", "Traveller", 0.0, 3.0, "completed", "r")
+    find = TraceNode("a", "action", "find_train", 0.0, 1.0, "completed", "r", facts={"outputs": []})
+    book = TraceNode("b", "action", "book", 1.0, 3.0, "completed", "r", facts={"outputs": ["Ticket"]})
+    page = Page(Trace((replace(root, children=(find, book)),)).to_html())
+
+    bars = {
+        attrs["aria-label"]: attrs["class"] for tag, attrs in page.elements if "aria-label" in attrs and tag == "svg"
+    }
+    assert page.text.count("gave nothing") == 4  # in the timeline, the plan, its title and the tree
+    assert [("still" in (kind or "")) for name, kind in bars.items() if name and name.startswith(("find", "book"))] == [
+        True,
+        False,
+    ]

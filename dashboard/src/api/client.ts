@@ -55,8 +55,12 @@ export async function send(url: URL, options: RequestInit = {}): Promise<Respons
   throw new ApiProblem(response.status, await readProblem(response));
 }
 
-export async function get<T>(path: string, query: Record<string, string | string[]> = {}): Promise<T> {
-  return (await send(apiUrl(path, query))).json() as Promise<T>;
+export async function get<T>(
+  path: string,
+  query: Record<string, string | string[]> = {},
+  signal: AbortSignal | null = null,
+): Promise<T> {
+  return (await send(apiUrl(path, query), { signal })).json() as Promise<T>;
 }
 
 export async function post<T>(path: string, body: Json): Promise<T> {
@@ -83,16 +87,17 @@ export async function loadPicture(address: string): Promise<Blob> {
 
 /** Operations that several views use; a view adds its own in its file. */
 export const api = {
-  latestRuns: (limit: number) => get<{ runs: RunForm[] }>("api/runs", { limit: String(limit) }),
-  outerRuns: (limit: number, after: number) =>
-    get<RunsForm>("api/runs", { limit: String(limit), after: String(after), outer: "true" }),
+  latestRuns: (limit: number, signal?: AbortSignal) => get<RunsForm>("api/runs", { limit: String(limit) }, signal),
+  outerRuns: (limit: number, after: number, signal?: AbortSignal) =>
+    get<RunsForm>("api/runs", { limit: String(limit), after: String(after), outer: "true" }, signal),
   findRuns: (search: string, status: readonly string[], limit: number, after: number) =>
     get<RunsForm>("api/runs", { search, status: [...status], limit: String(limit), after: String(after), outer: "true" }),
-  run: (id: string) => get<RunForm>(`api/runs/${encodeURIComponent(id)}`),
-  details: (id: string) => get<RunDetailsForm>(`api/runs/${encodeURIComponent(id)}/details`),
-  plans: (id: string) => get<{ plans: PlanForm[] }>(`api/runs/${encodeURIComponent(id)}/plans`),
-  agents: () => get<{ agents: AgentForm[] }>("api/agents"),
-  agent: (id: string) => get<AgentForm>(`api/agents/${encodeURIComponent(id)}`),
+  run: (id: string, signal?: AbortSignal) => get<RunForm>(`api/runs/${encodeURIComponent(id)}`, {}, signal),
+  details: (id: string, signal?: AbortSignal) =>
+    get<RunDetailsForm>(`api/runs/${encodeURIComponent(id)}/details`, {}, signal),
+  plans: (id: string, signal?: AbortSignal) =>
+    get<{ plans: PlanForm[] }>(`api/runs/${encodeURIComponent(id)}/plans`, {}, signal),
+  agents: (signal?: AbortSignal) => get<{ agents: AgentForm[] }>("api/agents", {}, signal),
   diagram: (id: string) => get<DiagramForm>(`api/agents/${encodeURIComponent(id)}/diagram`),
   start: (agent: string, body: Json) => post<RunForm>(`api/agents/${encodeURIComponent(agent)}/runs`, body),
   answer: (run: string, body: Json) => post<RunForm>(`api/runs/${encodeURIComponent(run)}/answers`, body),

@@ -1,8 +1,8 @@
 /** Messages to agents, whose answers come in pieces. */
 
-import { apiUrl, send } from "./client";
+import { ApiProblem, apiUrl, get, send } from "./client";
 import { readEvents } from "./stream";
-import type { RequestForm } from "./types";
+import type { AgentForm, Json, RequestForm } from "./types";
 
 export interface AnswerTextForm {
   run_id: string | null;
@@ -11,20 +11,53 @@ export interface AnswerTextForm {
   pending: RequestForm[];
 }
 
-/** Send a message in a conversation and return the answer; `onText` takes its pieces. */
+export interface ConversationForm {
+  id: string;
+  messages: Json[];
+}
+
+const TRIES = 6;
+
+export function readConversation(id: string, signal?: AbortSignal): Promise<ConversationForm> {
+  return get<ConversationForm>(`api/conversations/${encodeURIComponent(id)}`, {}, signal);
+}
+
+/**
+ * Send a message in a conversation and return the answer; `onText` takes the text so far.
+ *
+ * A connection that breaks is opened again: with the same key, the server answers with the same run. Chatbots take no keys,
+ * as their sessions are no runs of their own.
+ */
 export async function sendMessage(
   conversation: string,
-  agent: string,
+  agent: AgentForm,
   message: string,
   onText: (text: string) => void,
 ): Promise<AnswerTextForm> {
+  const canRepeat = !["Chatbot", "PlannedAgent"].includes(agent.kind);
+  const key = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+  const body = JSON.stringify({ agent: agent.id, message, ...(canRepeat ? { idempotency_key: key } : {}) });
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await receive(conversation, body, onText);
+    } catch (error) {
+      if (error instanceof Refusal || error instanceof ApiProblem || !canRepeat || attempt === TRIES) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 250 * 2 ** attempt));
+    }
+  }
+}
+
+class Refusal extends Error {}
+
+async function receive(conversation: string, body: string, onText: (text: string) => void): Promise<AnswerTextForm> {
   const url = apiUrl(`api/conversations/${encodeURIComponent(conversation)}/messages`);
   const headers = { accept: "text/event-stream", "content-type": "application/json" };
-  const response = await send(url, { method: "POST", headers, body: JSON.stringify({ agent, message }) });
+  const response = await send(url, { method: "POST", headers, body });
+  let text = "";
   for await (const event of readEvents(response)) {
-    if (event.kind === "text") onText((JSON.parse(event.data) as { text: string }).text);
+    if (event.kind === "text") onText((text += (JSON.parse(event.data) as { text: string }).text));
     else if (event.kind === "end") return JSON.parse(event.data) as AnswerTextForm;
-    else if (event.kind === "error") throw new Error((JSON.parse(event.data) as { message: string }).message);
+    else if (event.kind === "error") throw new Refusal((JSON.parse(event.data) as { message: string }).message);
   }
   throw new Error("The connection ended before the answer did.");
 }

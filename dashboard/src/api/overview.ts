@@ -86,8 +86,8 @@ export interface StoreForm {
 }
 
 export const overview = {
-  me: () => get<MeForm>("api/me"),
-  requests: () => get<{ requests: OpenRequestForm[]; roles: string[] }>("api/requests"),
-  models: () => get<ModelsForm>("api/models"),
-  store: () => get<StoreForm>("api/store"),
+  me: (signal?: AbortSignal) => get<MeForm>("api/me", {}, signal),
+  requests: (signal?: AbortSignal) => get<{ requests: OpenRequestForm[]; roles: string[] }>("api/requests", {}, signal),
+  models: (signal?: AbortSignal) => get<ModelsForm>("api/models", {}, signal),
+  store: (signal?: AbortSignal) => get<StoreForm>("api/store", {}, signal),
 };

@@ -1,8 +1,9 @@
 /**
  * Server-sent events over `fetch`, as `EventSource` cannot send a token.
  *
- * A connection that breaks is opened again with the id of the last event, so that nothing is lost. A hidden page gives its
- * connection back, as a browser has only six for all its tabs; it catches up when it is shown.
+ * A connection that breaks, or is silent for longer than the server ever is, is opened again with the id of the last event, so
+ * that nothing is lost. A hidden page gives its connection back, as a browser has only six for all its tabs; it catches up when
+ * it is shown.
  */
 
 import { signal } from "@preact/signals";
@@ -27,6 +28,8 @@ export interface StreamOptions {
 }
 
 const LONGEST_PAUSE = 10_000;
+/** Milliseconds without a word of the server, which says something every 15 seconds, after which a connection is broken. */
+const LONGEST_SILENCE = 40_000;
 const LONGEST_BATCH = 500;
 
 /** Open a stream; the returned function closes it. The server ends it with an event `end`, after which it stays closed. */
@@ -77,14 +80,28 @@ class Connection {
   }
 
   private async read(): Promise<void> {
-    this.attempt = new AbortController();
+    const attempt = (this.attempt = new AbortController());
+    let silence = 0;
+    const hear = (): void => {
+      clearTimeout(silence);
+      silence = window.setTimeout(() => attempt.abort(), LONGEST_SILENCE);
+    };
+    hear();
+    try {
+      await this.receive(attempt.signal, hear);
+    } finally {
+      clearTimeout(silence);
+    }
+  }
+
+  private async receive(signal: AbortSignal, hear: () => void): Promise<void> {
     const headers: Record<string, string> = { accept: "text/event-stream" };
     if (this.lastId !== "") headers["last-event-id"] = this.lastId;
     const url = apiUrl(this.options.path, this.options.query);
-    const response = await send(url, { headers, signal: this.attempt.signal });
+    const response = await send(url, { headers, signal });
     isDisconnected.value = false;
     this.options.onOpen?.();
-    for await (const event of readEvents(response, (id) => (this.lastId = id))) {
+    for await (const event of readEvents(response, (id) => (this.lastId = id), hear)) {
       this.waiting.push(event);
       if (event.kind === "end") this.close();
       this.schedule();
@@ -119,13 +136,18 @@ class Connection {
   }
 }
 
-/** Yield the events of a response; `onId` hears the id of each. */
-export async function* readEvents(response: Response, onId: (id: string) => void = () => {}): AsyncGenerator<ServerEvent> {
+/** Yield the events of a response; `onId` hears the id of each, and `onData` that the server has said anything. */
+export async function* readEvents(
+  response: Response,
+  onId: (id: string) => void = () => {},
+  onData: () => void = () => {},
+): AsyncGenerator<ServerEvent> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
+    onData();
     const blocks = (rest + value).split("\n\n");
     rest = blocks.pop() ?? "";
     for (const block of blocks) {

@@ -116,6 +116,7 @@ export interface AgentForm {
   kind: string;
   takes_text: boolean;
   inputs: InputForm[];
+  chats: boolean;
 }
 
 /** Event of a run: the fields that all have, and those of its type. */

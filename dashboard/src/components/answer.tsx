@@ -2,16 +2,22 @@
 
 import { useState } from "preact/hooks";
 
-import { api } from "../api/client";
+import { ApiProblem, api } from "../api/client";
 import type { OpenRequestForm } from "../api/overview";
 import type { Json, RequestForm } from "../api/types";
-import { asSchema, choicesOf, resolve, type Schema } from "../lib/schema";
+import { focusOnce, submitByKey } from "../lib/keys";
+import { asSchema } from "../lib/schema";
 import { ProblemNote } from "./empty";
+import { findReviewForm, ReviewAnswer } from "./review-answer";
 import { SchemaForm } from "./schema-form";
 
 interface AnswerProps {
   entry: OpenRequestForm;
+  /** True when nothing waits for the answer any more, which the text that somebody wrote outlives. */
+  isClosed: boolean;
   onAnswered: (entry: OpenRequestForm) => void;
+  /** Called when the run does not wait for the answer any more. */
+  onTooLate: (entry: OpenRequestForm) => void;
 }
 
 /** What is sent besides the id of the request. */
@@ -23,7 +29,7 @@ export interface PartProps {
   reply: (reply: Reply) => void;
 }
 
-export function Answer({ entry, onAnswered }: AnswerProps) {
+export function Answer({ entry, isClosed, onAnswered, onTooLate }: AnswerProps) {
   const { request } = entry;
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
@@ -34,7 +40,8 @@ export function Answer({ entry, onAnswered }: AnswerProps) {
       await api.answer(entry.run_id, { request: request.id, ...answer });
       onAnswered(entry);
     } catch (error) {
-      setProblem((error as Error).message);
+      if (error instanceof ApiProblem && error.status === 409) onTooLate(entry);
+      else setProblem((error as Error).message);
     } finally {
       setBusy(false);
     }
@@ -43,7 +50,7 @@ export function Answer({ entry, onAnswered }: AnswerProps) {
   return (
     <div class="answer">
       <ProblemNote message={problem || (request.problem === null ? "" : `The last answer was refused: ${request.problem}`)} />
-      <Part request={request} isBusy={isBusy} reply={(answer) => void reply(answer)} />
+      <Part request={request} isBusy={isBusy || isClosed} reply={(answer) => void reply(answer)} />
     </div>
   );
 }
@@ -52,15 +59,7 @@ function partFor(request: RequestForm): (props: PartProps) => preact.JSX.Element
   if (request.kind === "approval") return ApprovalAnswer;
   if (request.kind === "confirmation") return ConfirmationAnswer;
   if (request.kind === "tool") return ResultAnswer;
-  return verdictsOf(asSchema(request.form)).length > 0 ? ReviewAnswer : FormAnswer;
-}
-
-/** Return the verdicts of a review, if a form is one. */
-function verdictsOf(form: Schema): string[] {
-  const properties = asSchema(form["properties"]);
-  const verdict = resolve(asSchema(properties["decision"]), form);
-  if (!("feedback" in properties) || !Array.isArray(verdict["enum"])) return [];
-  return choicesOf(verdict).map(String);
+  return findReviewForm(asSchema(request.form)) === null ? FormAnswer : ReviewAnswer;
 }
 
 function FormAnswer({ request, isBusy, reply }: PartProps) {
@@ -182,67 +181,6 @@ function parseArguments(value: Json): Json {
   }
 }
 
-const VERDICT_LABELS: Record<string, string> = {
-  approve: "Approve",
-  edit: "Edit",
-  retry: "Try again",
-  exit_early: "End early",
-  reject: "Reject",
-};
-
-const VERDICT_KEYS: Record<string, string> = { approve: "a", edit: "e", retry: "t", reject: "r" };
-
-function ReviewAnswer({ request, isBusy, reply }: PartProps) {
-  const [verdict, setVerdict] = useState("");
-  const [text, setText] = useState(() => request.prompt.split("\n\n").slice(1).join("\n\n"));
-  const [feedback, setFeedback] = useState("");
-  const decide = (chosen: string): void => {
-    if (chosen === "edit" || chosen === "retry") setVerdict(chosen);
-    else reply({ response: { decision: chosen } });
-  };
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    reply({ response: verdict === "edit" ? { decision: verdict, text } : { decision: verdict, feedback } });
-  };
-  return (
-    <>
-      <div class="buttons" role="group" aria-label="Decision">
-        {verdictsOf(asSchema(request.form)).map((one) => (
-          <button
-            key={one}
-            class={`button ${one === "approve" ? "primary" : ""}`}
-            type="button"
-            data-shortcut={VERDICT_KEYS[one]}
-            aria-pressed={one === "edit" || one === "retry" ? verdict === one : undefined}
-            disabled={isBusy}
-            onClick={() => decide(one)}
-          >
-            {VERDICT_LABELS[one] ?? one}
-          </button>
-        ))}
-      </div>
-      {verdict !== "" && (
-        <form class="form" onSubmit={submit}>
-          <label class="field">
-            <span>{verdict === "edit" ? "New text" : "What has to change"}</span>
-            <textarea
-              key={verdict}
-              ref={focusOnce}
-              rows={6}
-              required
-              value={verdict === "edit" ? text : feedback}
-              onInput={({ currentTarget: { value } }) => (verdict === "edit" ? setText(value) : setFeedback(value))}
-            />
-          </label>
-          <button class="button primary" type="submit" disabled={isBusy}>
-            {verdict === "edit" ? "Continue with this text" : "Let it try again"}
-          </button>
-        </form>
-      )}
-    </>
-  );
-}
-
 function Rejection({ label, isBusy, reply }: { label: string; isBusy: boolean; reply: (reply: Reply) => void }) {
   const [isOpen, setOpen] = useState(false);
   const [reason, setReason] = useState("");
@@ -258,7 +196,7 @@ function Rejection({ label, isBusy, reply }: { label: string; isBusy: boolean; r
     );
   }
   return (
-    <form class="form rejection" onSubmit={submit}>
+    <form class="form rejection" onSubmit={submit} onKeyDown={submitByKey}>
       <label class="field">
         <span>Why not</span>
         <input ref={focusOnce} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
@@ -273,11 +211,4 @@ function Rejection({ label, isBusy, reply }: { label: string; isBusy: boolean; r
       </div>
     </form>
   );
-}
-
-function focusOnce(element: HTMLElement | null): void {
-  if (element !== null && element.dataset["focused"] === undefined) {
-    element.dataset["focused"] = "";
-    element.focus();
-  }
 }

@@ -1,5 +1,7 @@
 /** Status of a run or an action, in words and color. */
 
+import { NOTHING } from "../state/span-events";
+
 export type Tone = "active" | "good" | "bad" | "wait" | "quiet" | "plain";
 
 const TONES: Record<string, Tone> = {
@@ -13,6 +15,8 @@ const TONES: Record<string, Tone> = {
   killed: "quiet",
   cancelled: "quiet",
   skipped: "quiet",
+  interrupted: "quiet",
+  [NOTHING]: "quiet",
   "not started": "plain",
   planned: "plain",
 };

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { loadPicture } from "../api/client";
 import type { Json } from "../api/types";
-import { field } from "../state/trace";
+import { field } from "../state/span-events";
 
 /** How far below the window a picture is when the page asks for it. */
 const MARGIN = "400px";

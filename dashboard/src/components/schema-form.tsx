@@ -5,6 +5,7 @@ import { useRef, useState } from "preact/hooks";
 
 import type { Json } from "../api/types";
 import { asSchema, beginWith, type Draft, findProblems, kindOf, type Problems, resolve, toJson } from "../lib/schema";
+import { submitByKey } from "../lib/keys";
 import { Field, type FieldProps, ObjectFields } from "./schema-fields";
 
 export interface SchemaFormProps {
@@ -29,9 +30,6 @@ export function SchemaForm({ schema, value, submitLabel, isBusy = false, childre
     setProblems(found);
     if (Object.keys(found).length === 0) onSubmit(toJson(draft));
     else queueMicrotask(() => setTimeout(() => focusFirstProblem(form.current)));
-  };
-  const submitByKey = (event: KeyboardEvent): void => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
   };
   const field: FieldProps = {
     schema: resolve(root, root),

@@ -1,6 +1,7 @@
 /** Graph of what a planned agent can do, with what it has done and what it plans. */
 
 import type { DiagramForm } from "../api/types";
+import { NOTHING } from "../state/span-events";
 import type { PlanData } from "../state/trace";
 import type { GraphEdge, GraphNode } from "./graph";
 
@@ -16,7 +17,7 @@ export interface PlanState {
   isCurrent: boolean;
 }
 
-const TONES: Record<string, string> = { running: "active", completed: "good", failed: "bad", waiting: "wait" };
+const TONES: Record<string, string> = { running: "active", completed: "good", failed: "bad", waiting: "wait", [NOTHING]: "quiet" };
 
 export function paintDiagram(diagram: DiagramForm, state: PlanState): { nodes: GraphNode[]; edges: GraphEdge[] } {
   const order = rankActions(state);
@@ -32,7 +33,8 @@ export function paintDiagram(diagram: DiagramForm, state: PlanState): { nodes: G
     const tone = isAction ? TONES[status ?? ""] : toneOfThing(name, given.has(node.id), state);
     const rank = isAction ? order.get(name) : undefined;
     const isDim = !isQuiet && tone === undefined && rank === undefined && !used.has(node.id);
-    return { ...node, tone: tone ?? (rank === undefined ? undefined : "planned"), isDim, mark: rank };
+    const lines = status === NOTHING ? [...node.lines, NOTHING] : node.lines;
+    return { ...node, lines, tone: tone ?? (rank === undefined ? undefined : "planned"), isDim, mark: rank };
   });
   return { nodes: nodes.map(dropEmpty), edges: diagram.edges };
 }
@@ -44,7 +46,8 @@ export function drawPlan(state: PlanState): { nodes: GraphNode[]; edges: GraphEd
   const unique = [...new Set(names)];
   const nodes = unique.map((name) => {
     const tone = TONES[state.actions.get(name) ?? ""] ?? "planned";
-    return dropEmpty({ id: name, lines: [name], shape: "box", tone, mark: order.get(name) });
+    const lines = state.actions.get(name) === NOTHING ? [name, NOTHING] : [name];
+    return dropEmpty({ id: name, lines, shape: "box", tone, mark: order.get(name) });
   });
   const edges = unique.slice(1).map((name, index) => ({ source: unique[index]!, target: name, label: "", style: "solid" }));
   return { nodes, edges };
@@ -59,7 +62,7 @@ function toneOfThing(name: string, isGiven: boolean, state: PlanState): string |
 /** Return the place of each action that is still to run, from 1. */
 function rankActions(state: PlanState): Map<string, string> {
   const waiting = (state.plan?.actions ?? []).filter(
-    (action) => !state.isCurrent || !["completed", "failed"].includes(state.actions.get(action.name) ?? ""),
+    (action) => !state.isCurrent || !["completed", "failed", NOTHING].includes(state.actions.get(action.name) ?? ""),
   );
   return new Map(waiting.map((action, index) => [action.name, String(index + 1)]));
 }

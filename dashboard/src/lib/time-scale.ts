@@ -53,15 +53,28 @@ export class TimeScale {
     return 1;
   }
 
-  /** Return round times from the start, for marks on the line; none where waiting is left out. */
+  /**
+   * Return times from the start for marks on the line, not too close to each other: where work begins after a wait, and round
+   * times where nothing was left out.
+   */
   ticks(count: number): { place: number; seconds: number }[] {
-    if (this.gaps.length > 0) return [{ place: 0, seconds: 0 }];
-    const step = roundUp(this.seconds / count);
-    const ticks = [];
-    for (let seconds = 0; seconds < this.seconds; seconds += step) {
-      ticks.push({ place: this.place(this.start + seconds), seconds });
+    const places = this.gaps.length > 0 ? this.listBeginnings() : this.listRoundTimes(count);
+    const ticks: { place: number; seconds: number }[] = [];
+    for (const seconds of places) {
+      const place = this.place(this.start + seconds);
+      if (ticks.length === 0 || place - ticks.at(-1)!.place > 0.7 / count) ticks.push({ place, seconds });
     }
     return ticks;
+  }
+
+  /** Return the beginnings of the stretches of work, in seconds from the start. */
+  private listBeginnings(): number[] {
+    return this.pieces.filter((_, index) => index % 2 === 0).map((piece) => piece.start - this.start);
+  }
+
+  private listRoundTimes(count: number): number[] {
+    const step = roundUp(this.seconds / count);
+    return Array.from({ length: Math.ceil(this.seconds / step) }, (_, index) => index * step);
   }
 }
 

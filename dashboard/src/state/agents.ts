@@ -1,23 +1,30 @@
-/** Agents of the server, read once: they do not change while it runs. */
+/** Agents of the server. They do not change while it runs, but other ones may be there after a restart. */
 
 import { signal } from "@preact/signals";
 
 import { api } from "../api/client";
 import type { AgentForm, DiagramForm } from "../api/types";
+import { Refresh } from "./refresh";
 
 export const agents = signal<readonly AgentForm[] | null>(null);
 export const agentsProblem = signal("");
 
-let isReading = false;
+const refresh = new Refresh({
+  read: api.agents,
+  take: (answer) => {
+    diagrams.clear();
+    agents.value = answer.agents;
+  },
+  report: (problem) => (agentsProblem.value = problem),
+});
 
 export function readAgents(): void {
-  if (isReading || agents.value !== null) return;
-  isReading = true;
-  api
-    .agents()
-    .then((answer) => (agents.value = answer.agents))
-    .catch((error: Error) => (agentsProblem.value = error.message))
-    .finally(() => (isReading = false));
+  if (agents.value === null) refresh.request();
+}
+
+/** Read the agents again: the server may have been started again. */
+export function renewAgents(): void {
+  if (agents.value !== null) refresh.request();
 }
 
 const diagrams = new Map<string, Promise<DiagramForm | null>>();
@@ -25,6 +32,12 @@ const diagrams = new Map<string, Promise<DiagramForm | null>>();
 /** Return the drawing of an agent by its id; `null` when it has none. */
 export function readDiagram(id: string): Promise<DiagramForm | null> {
   let diagram = diagrams.get(id);
-  if (diagram === undefined) diagrams.set(id, (diagram = api.diagram(id).catch(() => null)));
+  if (diagram === undefined) {
+    diagram = api.diagram(id).catch(() => {
+      diagrams.delete(id); // asked for again when somebody opens the page again
+      return null;
+    });
+    diagrams.set(id, diagram);
+  }
   return diagram;
 }

@@ -2,29 +2,29 @@
 
 import { useEffect, useState } from "preact/hooks";
 
+import { Refresh } from "./refresh";
+
 export interface Polled<T> {
   value: T | null;
   problem: string;
 }
 
-export function usePolled<T>(read: () => Promise<T>, seconds: number): Polled<T> {
+export function usePolled<T>(read: (signal: AbortSignal) => Promise<T>, seconds: number): Polled<T> {
   const [state, setState] = useState<Polled<T>>({ value: null, problem: "" });
   useEffect(() => {
-    let isOpen = true;
-    const look = async (): Promise<void> => {
-      if (document.hidden) return;
-      try {
-        const value = await read();
-        if (isOpen) setState({ value, problem: "" });
-      } catch (error) {
-        if (isOpen) setState((old) => ({ ...old, problem: (error as Error).message }));
-      }
+    const refresh = new Refresh({
+      read,
+      take: (value) => setState({ value, problem: "" }),
+      report: (problem) => problem !== "" && setState((old) => ({ ...old, problem })),
+    });
+    const look = (): void => {
+      if (!document.hidden) refresh.request();
     };
-    void look();
-    const timer = setInterval(() => void look(), seconds * 1000);
+    look();
+    const timer = setInterval(look, seconds * 1000);
     document.addEventListener("visibilitychange", look);
     return () => {
-      isOpen = false;
+      refresh.close();
       clearInterval(timer);
       document.removeEventListener("visibilitychange", look);
     };

@@ -3,8 +3,12 @@
 import { computed, effect, signal } from "@preact/signals";
 
 import { type OpenRequestForm, overview } from "../api/overview";
+import { Refresh } from "./refresh";
 import { runs } from "./runs";
 import { waitingCount } from "./title";
+
+/** Milliseconds between two looks: who may answer a request does not always see the run that asks it. */
+const LOOK = 15_000;
 
 export const requests = signal<readonly OpenRequestForm[]>([]);
 export const requestsAreLoaded = signal(false);
@@ -25,22 +29,31 @@ const waitedFor = computed(() =>
     .join("\n"),
 );
 
-/** Read the requests again whenever the runs wait for others, until the returned function is called. */
-export function watchRequests(): () => void {
-  return effect(() => {
-    void waitedFor.value;
-    void readRequests();
-  });
-}
-
-export async function readRequests(): Promise<void> {
-  try {
-    const answer = await overview.requests();
+const refresh = new Refresh({
+  read: overview.requests,
+  take: (answer) => {
     requests.value = answer.requests;
     waitingCount.value = answer.requests.filter((entry) => entry.request.may_answer).length;
     requestsAreLoaded.value = true;
-    requestsProblem.value = "";
-  } catch (error) {
-    requestsProblem.value = (error as Error).message;
-  }
+  },
+  report: (problem) => (requestsProblem.value = problem),
+});
+
+/** Read the requests again whenever the runs wait for others, until the returned function is called. */
+export function watchRequests(): () => void {
+  const looking = setInterval(() => document.hidden || refresh.request(), LOOK);
+  const stop = effect(() => {
+    void waitedFor.value;
+    refresh.request();
+  });
+  return () => {
+    stop();
+    clearInterval(looking);
+  };
+}
+
+/** Take note that a request was answered: what is being read may still have it. */
+export function dropRequest(entry: OpenRequestForm): void {
+  requests.value = requests.value.filter((other) => keyOf(other) !== keyOf(entry));
+  refresh.renew();
 }

@@ -1,6 +1,7 @@
 /** Spans of what the server's record has of a run, for the time of which it keeps no events. */
 
 import type { ActionForm, RunDetailsForm, RunEvent } from "../api/types";
+import { NOTHING } from "./span-events";
 import type { Span, TraceModel } from "./trace";
 
 /** Return the outermost spans of a run: those of its events, and those of its record from before the first event. */
@@ -40,9 +41,15 @@ function restore(details: RunDetailsForm, before: number): Span[] {
 }
 
 function restoreAction(action: ActionForm, runId: string): Span {
-  const status = action.error === null ? "completed" : "failed";
+  const status = statusOfAction(action);
   const end = action.started_at + action.seconds;
   return createSpan("action", action.name, runId, action.started_at, end, status, action.error ?? "", []);
+}
+
+/** Return the status of an action that has ended. */
+export function statusOfAction(action: ActionForm): string {
+  if (action.error !== null) return "failed";
+  return action.outputs.length === 0 ? NOTHING : "completed";
 }
 
 function createSpan(
@@ -58,7 +65,7 @@ function createSpan(
   const id = `${kind} ${runId} ${name} ${start}`;
   const opening: RunEvent = { type: "Restored", id, run_id: runId, parent_id: null, path: [], time: start, span_id: null };
   const segments = [{ start, end }];
-  return { id, kind, name, runId, parent: null, children, segments, status, error, opening, closing: null };
+  return { id, kind, key: name, name, runId, parent: null, children, segments, status, error, opening, closing: null };
 }
 
 function startOf(span: Span): number {

@@ -3,14 +3,14 @@
 import { signal } from "@preact/signals";
 
 import { api } from "../api/client";
-import type { RunForm } from "../api/types";
-import { hasMore } from "./runs";
+import { hasMore, issueTicket, keep } from "./runs";
 
 const PAGE = 200;
 /** Runs with which the table is full, so that somebody can scroll to others. */
 const ENOUGH = 100;
 /** Milliseconds without a further key after which the server is asked. */
 const PAUSE = 250;
+const RETRY = 3000;
 
 export interface Wanted {
   words: string;
@@ -18,8 +18,9 @@ export interface Wanted {
 }
 
 export class RunSearch {
-  /** Runs that the server has found, the newest first. */
-  readonly found = signal<readonly RunForm[]>([]);
+  /** Ids of the runs that the server has found, the newest first. */
+  readonly found = signal<readonly string[]>([]);
+  readonly isSearching = signal(false);
   readonly problem = signal("");
   private wanted: Wanted = { words: "", statuses: [] };
   /** Where the next page of what the server finds begins; 0 at first, nothing at the end. */
@@ -34,7 +35,8 @@ export class RunSearch {
     this.next = 0;
     this.wanted = wanted;
     const isSearch = wanted.words.trim() !== "" || wanted.statuses.length > 0;
-    if (isSearch && hasMore.value) this.timer = window.setTimeout(() => void this.read(), PAUSE);
+    this.isSearching.value = isSearch && hasMore.value;
+    if (this.isSearching.value) this.timer = window.setTimeout(() => void this.read(), PAUSE);
   }
 
   /** Read the next of the runs that were found, if there are others. */
@@ -54,15 +56,19 @@ export class RunSearch {
       let count = 0;
       do {
         // The server looks through some thousands of runs at a time: a page may be short although others follow.
+        const ticket = issueTicket();
         const answer = await api.findRuns(wanted.words, wanted.statuses, PAGE, this.next ?? 0);
         if (wanted !== this.wanted) break;
-        this.found.value = [...this.found.value, ...answer.runs];
+        keep(answer.runs, ticket, false);
+        this.found.value = [...this.found.value, ...answer.runs.map((run) => run.id)];
         this.next = answer.next;
         count += answer.runs.length;
       } while (this.next !== null && count < ENOUGH);
       this.problem.value = "";
+      this.isSearching.value = false;
     } catch (error) {
-      this.problem.value = (error as Error).message;
+      this.problem.value = `${(error as Error).message} Trying again…`;
+      this.timer = window.setTimeout(() => void this.read(), RETRY);
     }
     this.isBusy = false;
     if (wanted !== this.wanted) this.look(this.wanted);

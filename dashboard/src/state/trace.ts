@@ -6,18 +6,7 @@
  */
 
 import type { Json, RunEvent } from "../api/types";
-
-export type SpanKind =
-  | "run"
-  | "plan"
-  | "action"
-  | "model"
-  | "tool"
-  | "search"
-  | "task"
-  | "phase"
-  | "review"
-  | "delegation";
+import { CLOSES, errorOf, field, keyOf, MOMENTS, nameOf, NOTHING, OPENS, reasonOf, type SpanKind, statusOf } from "./span-events";
 
 export interface Segment {
   start: number;
@@ -27,6 +16,8 @@ export interface Segment {
 export interface Span {
   id: string;
   kind: SpanKind;
+  /** What tells it from others of its kind in the run. */
+  key: string;
   name: string;
   runId: string;
   parent: Span | null;
@@ -47,7 +38,13 @@ export interface Revision {
   after: string;
   /** Why that action failed, if it did. */
   error: string;
+  gaveNothing: boolean;
+  /** Why the run had stopped before, if it planned because it went on. */
+  stop: Stop | null;
 }
+
+/** Why a run did nothing for a while: its program died or was stopped, or it waited for somebody. */
+export type Stop = "interruption" | "wait";
 
 export interface PlanData {
   goal: { name: string; value: number };
@@ -79,51 +76,13 @@ export interface Trouble {
   why: string;
 }
 
-const OPENS: Record<string, SpanKind> = {
-  RunStarted: "run",
-  ProcessStarted: "run",
-  PlanningStarted: "plan",
-  ActionStarted: "action",
-  ActionResumed: "action",
-  TurnStarted: "model",
-  ModelCalled: "model",
-  ToolCalled: "tool",
-  RetrievalStarted: "search",
-  TaskStarted: "task",
-  TaskResumed: "task",
-  PhaseStarted: "phase",
-  PhaseResumed: "phase",
-  ReviewRequested: "review",
-  DelegationStarted: "delegation",
-};
-
-const CLOSES: Record<string, string> = {
-  RunEnded: "completed",
-  ProcessEnded: "completed",
-  PlanningEnded: "completed",
-  ActionCompleted: "completed",
-  ActionSuspended: "waiting",
-  TurnCompleted: "completed",
-  TurnFailed: "failed",
-  ModelReturned: "completed",
-  ToolReturned: "completed",
-  ToolInterrupted: "waiting",
-  RetrievalEnded: "completed",
-  TaskCompleted: "completed",
-  TaskSuspended: "waiting",
-  TaskFailed: "failed",
-  PhaseCompleted: "completed",
-  PhaseReviewed: "completed",
-  PhaseFailed: "failed",
-  ReviewDecided: "completed",
-  DelegationCompleted: "completed",
-  DelegationFailed: "failed",
-};
-
 const TROUBLES = new Set(["OutputRejected", "RequestRetried", "CircuitOpened", "ModelFellBack"]);
 
-/** Kinds that continue where they waited, under the same name in the same run. */
-const RESUMABLE = new Set<SpanKind>(["run", "action", "task", "phase"]);
+/** Kinds that go on where they rested, under the same key in the same run. */
+const RESUMABLE = new Set<SpanKind>(["run", "action", "task", "phase", "review"]);
+/** Statuses of a run that goes on later. */
+const WAITING = new Set(["waiting", "paused", "stuck", "resting"]);
+const RESTING = new Set([...WAITING, "interrupted"]);
 
 export class TraceModel {
   readonly roots: Span[] = [];
@@ -131,14 +90,22 @@ export class TraceModel {
   readonly revisions: Revision[] = [];
   readonly conversations: Conversation[] = [];
   readonly troubles: Trouble[] = [];
+  /** Tokens and dollars of the answers of models so far: the record of a run has them when its step has ended. */
+  tokens = 0;
+  cost = 0;
   start = Infinity;
   end = 0;
 
   private readonly spans = new Map<string, Span>();
   private readonly runs = new Map<string, Span>();
-  private readonly waiting = new Map<string, Span>();
+  /** The last span of each kind and key in each run. */
+  private readonly latest = new Map<string, Span>();
   private readonly current = new Map<string, Conversation>();
   private readonly lastAction = new Map<string, RunEvent>();
+  /** Runs that wait, as far as their latest events say. */
+  private readonly waiting = new Set<string>();
+  /** Why the runs had stopped that have gone on, and have made no plan since. */
+  private readonly stops = new Map<string, { stop: Stop; until: number }>();
   private readonly seen = new Set<string>();
   /** Types of the events with which each run has begun since it rested: a process inside another has two of them. */
   private readonly beginnings = new Map<string, Set<string>>();
@@ -155,8 +122,7 @@ export class TraceModel {
     this.start = Math.min(this.start, event.time);
     this.end = Math.max(this.end, event.time);
     if (opens !== undefined) this.open(opens, event);
-    const closes = CLOSES[event.type];
-    if (closes !== undefined) this.close(closes, event);
+    if (event.type in CLOSES) this.close(event);
     this.note(event);
     this.events.push(event);
   }
@@ -170,44 +136,43 @@ export class TraceModel {
   finish(status: string): void {
     this.rest(status);
     for (const span of this.spans.values()) {
-      if (span.status === "waiting" && span.kind !== "run") span.status = "completed";
+      if (span.status === "waiting" && span.kind !== "run") span.status = status === "completed" ? "completed" : "cancelled";
     }
   }
 
   /** End what is open for now, as the run does nothing: the store has no event that says so. */
   rest(status: string): void {
     for (const span of this.spans.values()) {
-      const last = span.segments.at(-1)!;
-      if (last.end === null) {
-        last.end = this.end;
-        span.status = span.kind === "run" ? status : "cancelled";
-      }
+      if (isOpen(span)) end(span, this.end, span.kind === "run" ? status : statusInside(status));
     }
   }
 
   /** Note that a run begins or goes on. One that has begun in the same way, and told no end, has rested in between. */
   private begin(event: RunEvent): void {
     this.begun += 1;
-    const known = this.beginnings.get(event.run_id);
-    if (known?.has(event.type) === true) this.rest("running");
-    const isOpen = this.runs.get(event.run_id)?.segments.at(-1)!.end === null;
-    this.beginnings.set(event.run_id, new Set([...(isOpen && known !== undefined ? known : []), event.type]));
+    const types = this.beginnings.get(event.run_id) ?? [];
+    const run = this.runs.get(event.run_id);
+    const goesOn = new Set(types).has(event.type) || (run !== undefined && RESTING.has(run.status));
+    const waited = this.waiting.delete(event.run_id) || WAITING.has(run?.status ?? "");
+    if (goesOn) this.stops.set(event.run_id, { stop: waited ? "wait" : "interruption", until: event.time });
+    if (new Set(types).has(event.type)) this.rest("interrupted");
+    this.beginnings.set(event.run_id, new Set([...(run !== undefined && isOpen(run) ? types : []), event.type]));
   }
 
-  private open(kind: SpanKind, event: RunEvent): void {
-    const name = nameOf(kind, event);
-    const earlier = this.findEarlier(kind, name, event);
+  private open(kind: SpanKind, event: RunEvent): Span {
+    const earlier = this.findEarlier(kind, event);
     if (earlier !== null) {
       // A process inside another begins twice: as a run, and as a process.
-      if (earlier.segments.at(-1)!.end !== null) earlier.segments.push({ start: event.time, end: null });
+      if (!isOpen(earlier)) earlier.segments.push({ start: event.time, end: null });
       earlier.status = "running";
       this.spans.set(event.id, earlier);
-      return;
+      return earlier;
     }
     const span: Span = {
       id: event.id,
       kind,
-      name,
+      key: keyOf(kind, event),
+      name: nameOf(kind, event),
       runId: event.run_id,
       parent: this.findParent(kind, event),
       children: [],
@@ -218,18 +183,18 @@ export class TraceModel {
       closing: null,
     };
     this.spans.set(event.id, span);
+    this.latest.set(placeOf(kind, event), span);
     (span.parent?.children ?? this.roots).push(span);
     if (kind === "run") this.runs.set(event.run_id, span);
+    return span;
   }
 
-  /** Return the span that goes on: a run that has begun before, or something that waited. */
-  private findEarlier(kind: SpanKind, name: string, event: RunEvent): Span | null {
+  /** Return the span that goes on: a run that has begun before, or something that rested. */
+  private findEarlier(kind: SpanKind, event: RunEvent): Span | null {
     if (kind === "run") return this.runs.get(event.run_id) ?? null;
     if (!RESUMABLE.has(kind)) return null;
-    const key = `${kind} ${event.run_id} ${name}`;
-    const earlier = this.waiting.get(key) ?? null;
-    this.waiting.delete(key);
-    return earlier;
+    const last = this.latest.get(placeOf(kind, event));
+    return last !== undefined && RESTING.has(last.status) ? last : null;
   }
 
   private findParent(kind: SpanKind, event: RunEvent): Span | null {
@@ -239,37 +204,70 @@ export class TraceModel {
     return own ?? this.runs.get(event.parent_id ?? "") ?? this.roots.find((root) => root.kind === "run") ?? null;
   }
 
-  private close(status: string, event: RunEvent): void {
-    const isRun = event.type === "RunEnded" || event.type === "ProcessEnded";
-    const span = isRun ? this.runs.get(event.run_id) : this.spans.get(event.span_id ?? "");
-    if (span === undefined) return;
-    span.segments.at(-1)!.end = event.time;
+  private close(event: RunEvent): void {
+    const [kind] = CLOSES[event.type]!;
+    const span = this.findClosed(kind, event);
+    if (span === null) return;
+    const status = statusOf(event);
+    for (const inner of listOpen(span)) end(inner, event.time, statusInside(status));
+    end(span, event.time, status);
     span.closing = event;
     span.error = errorOf(event);
-    span.status = isRun ? String(event["status"]) : span.error !== "" ? "failed" : status;
-    if (span.status === "waiting") this.waiting.set(`${span.kind} ${span.runId} ${span.name}`, span);
-    if (span.error !== "" && !isRun) this.report(event, `${span.name} failed`, span.error);
-    if (isRun && typeof event["failure"] === "string") this.report(event, `${span.name} is ${span.status}`, event["failure"]);
-    if (isRun && typeof event["error"] === "string") this.report(event, `${span.name} is ${span.status}`, event["error"]);
+    this.reportEnd(event, span);
+  }
+
+  /** Return the span that an event closes: around the event, or the last with its key. */
+  private findClosed(kind: SpanKind, event: RunEvent): Span | null {
+    if (kind === "run") return this.runs.get(event.run_id) ?? null;
+    const key = keyOf(kind, event);
+    let around = this.spans.get(event.span_id ?? "") ?? null;
+    for (; around !== null; around = around.parent) {
+      if (around.kind === kind && around.runId === event.run_id && around.key === key) return around;
+    }
+    const last = this.latest.get(placeOf(kind, event)) ?? null;
+    if (!MOMENTS.has(event.type)) return last;
+    if (last !== null && (isOpen(last) || RESTING.has(last.status))) return last;
+    return last !== null && event.type === "TaskRestored" ? null : this.open(kind, event);
+  }
+
+  private reportEnd(event: RunEvent, span: Span): void {
+    if (span.kind !== "run") {
+      if (span.error !== "") this.report(event, `${span.name} failed`, span.error);
+      return;
+    }
+    for (const reason of [event["failure"], event["error"]]) {
+      if (typeof reason === "string") this.report(event, `${span.name} is ${span.status}`, reason);
+    }
   }
 
   private note(event: RunEvent): void {
     if (event.type === "TurnStarted") this.startTurn(event);
     else if (event.type === "TurnCompleted") this.completeTurn(event);
     else if (event.type === "ToolReturned") this.addResult(event);
-    else if (event.type === "ActionCompleted") this.lastAction.set(event.run_id, event);
+    else if (event.type === "ActionCompleted") this.endAction(event);
+    else if (event.type === "ActionSuspended" || event.type === "RunSuspended") this.waiting.add(event.run_id);
     else if (event.type === "PlanMade") this.addRevision(event);
     else if (TROUBLES.has(event.type)) this.report(event, TROUBLE_NAMES[event.type] ?? event.type, reasonOf(event));
   }
 
+  private endAction(event: RunEvent): void {
+    this.lastAction.set(event.run_id, event);
+    this.waiting.delete(event.run_id);
+  }
+
   private addRevision(event: RunEvent): void {
     const last = this.lastAction.get(event.run_id);
+    const stopped = this.stops.get(event.run_id);
+    this.stops.delete(event.run_id);
+    const hasSurprised = last !== undefined && last.time >= (stopped?.until ?? 0) && statusOf(last) !== "completed";
     this.revisions.push({
       runId: event.run_id,
       at: event.time,
       plan: event["plan"] as unknown as PlanData,
       after: last === undefined ? "" : String(last["action"]),
       error: last === undefined ? "" : errorOf(last),
+      gaveNothing: last !== undefined && statusOf(last) === NOTHING,
+      stop: hasSurprised ? null : (stopped?.stop ?? null),
     });
   }
 
@@ -291,6 +289,11 @@ export class TraceModel {
   private completeTurn(event: RunEvent): void {
     const conversation = this.current.get(event.run_id);
     const message = field(event["response"], "message");
+    const usage = field(event["response"], "usage");
+    const [sent, received] = ["input", "output"].map((part) => Number(field(usage, `${part}_tokens`) ?? 0));
+    const price = (part: string): number => Number(field(field(usage, "price"), part) ?? 0);
+    this.tokens += sent! + received!;
+    this.cost += (sent! * price("input") + received! * price("output")) / 1e6;
     if (conversation === undefined || message === undefined) return;
     conversation.messages.push(message);
     conversation.answered = conversation.messages.length;
@@ -322,34 +325,29 @@ const TROUBLE_NAMES: Record<string, string> = {
   ModelFellBack: "Another model took over",
 };
 
-function nameOf(kind: SpanKind, event: RunEvent): string {
-  if (kind === "run") return event.path.at(-1) ?? String(event["agent"] ?? "run");
-  if (kind === "plan") return "plan";
-  if (kind === "tool") return String(field(event["call"], "name") ?? "tool");
-  for (const name of ["action", "task_id", "model", "source", "phase", "role", "target"]) {
-    const value = event[name];
-    if (typeof value === "string" && value !== "") return value;
-  }
-  return event.type;
+function placeOf(kind: SpanKind, event: RunEvent): string {
+  return `${kind} ${event.run_id} ${keyOf(kind, event)}`;
 }
 
-function errorOf(event: RunEvent): string {
-  if (typeof event["error"] === "string") return event["error"];
-  const result = event["result"];
-  if (field(result, "is_error") === true) return String(field(result, "content"));
-  return event.type.endsWith("Failed") ? reasonOf(event) : "";
+function isOpen(span: Span): boolean {
+  return span.segments.at(-1)!.end === null;
 }
 
-function reasonOf(event: RunEvent): string {
-  for (const name of ["reason", "error", "failure", "why", "target"]) {
-    const value = event[name];
-    if (typeof value === "string") return value;
-  }
-  return "";
+function end(span: Span, time: number, status: string): void {
+  const last = span.segments.at(-1)!;
+  last.end ??= time;
+  span.status = status;
 }
 
-/** Return a field of a value that may be anything. */
-export function field(value: Json | undefined, name: string): Json | undefined {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return undefined;
-  return value[name];
+/** Return the open spans inside a span, which cannot outlast it: all but runs. */
+function listOpen(span: Span): Span[] {
+  return span.children
+    .filter((child) => child.kind !== "run")
+    .flatMap((child) => [...listOpen(child), ...(isOpen(child) ? [child] : [])]);
+}
+
+/** Return the status of what was open inside something that ended, or rests. */
+function statusInside(status: string): string {
+  if (status === "interrupted") return status;
+  return RESTING.has(status) ? "waiting" : "cancelled";
 }

@@ -12,7 +12,7 @@ import { linkTo, replaceAddress } from "../router";
 import type { ViewProps } from "../routes";
 import { agents, agentsProblem, readAgents, readDiagram } from "../state/agents";
 import { runs } from "../state/runs";
-import { Chat } from "./agent/chat";
+import { ChatTab } from "./agent/chat";
 import { StartForm } from "./agent/start";
 import { kindOf } from "./agents";
 import { RunTable } from "./runs";
@@ -31,10 +31,18 @@ export default function AgentView({ params, query }: ViewProps) {
       </Page>
     );
   }
-  return <LoadedAgent agent={agent} chosen={query.get("try") ?? ""} />;
+  return <LoadedAgent agent={agent} chosen={query.get("try") ?? ""} chat={query.get("chat")} />;
 }
 
-function LoadedAgent({ agent, chosen }: { agent: AgentForm; chosen: string }) {
+interface AgentProps {
+  agent: AgentForm;
+  /** Way to try it that is shown. */
+  chosen: string;
+  /** Id of the conversation in the chat. */
+  chat: string | null;
+}
+
+function LoadedAgent({ agent, chosen, chat }: AgentProps) {
   const own = useComputed(() => runs.value.filter((run) => run.agent === agent.name).slice(0, 50));
   return (
     <Page
@@ -47,26 +55,27 @@ function LoadedAgent({ agent, chosen }: { agent: AgentForm; chosen: string }) {
       facts={<span class="muted">{kindOf(agent)}</span>}
     >
       {agent.description !== "" && <p class="lead">{agent.description}</p>}
-      <TryPanel agent={agent} chosen={chosen} />
+      <TryPanel agent={agent} chosen={chosen} chat={chat} />
       <Drawing id={agent.id} name={agent.name} />
       <section class="stack" aria-label="Runs of this agent">
         <h2>Its latest runs</h2>
-        <RunTable rows={own.value} />
+        <RunTable rows={own.value} empty={<EmptyState title="No runs yet" />} />
       </section>
     </Page>
   );
 }
 
-function TryPanel({ agent, chosen }: { agent: AgentForm; chosen: string }) {
-  const tabs: Tab[] = [{ key: "run", label: "Start a run" }];
-  if (agent.takes_text) tabs.push({ key: "chat", label: "Chat" });
-  const current = tabs.some((tab) => tab.key === chosen) ? chosen : "run";
+function TryPanel({ agent, chosen, chat }: AgentProps) {
+  const tabs: Tab[] = [];
+  if (agent.takes_text || agent.inputs.length > 0) tabs.push({ key: "run", label: "Start a run" });
+  if (agent.chats) tabs.push({ key: "chat", label: "Chat" });
+  const current = tabs.find((tab) => tab.key === chosen)?.key ?? tabs[0]?.key ?? "run";
   const choose = (key: string): void =>
     replaceAddress(linkTo(`agents/${encodeURIComponent(agent.id)}`, { try: key === "run" ? "" : key }));
   return (
     <section class="panel try-panel" aria-label="Try it">
       <Tabs label="Ways to try it" tabs={tabs} chosen={current} onChoose={choose}>
-        {current === "run" ? <StartForm agent={agent} /> : <Chat agent={agent} />}
+        {current === "run" ? <StartForm agent={agent} /> : <ChatTab agent={agent} id={chat} />}
       </Tabs>
     </section>
   );

@@ -2,9 +2,10 @@
 
 import { useEffect } from "preact/hooks";
 
-import type { AgentForm } from "../api/types";
+import type { AgentForm, InputForm } from "../api/types";
 import { EmptyState, Loading, ProblemNote } from "../components/empty";
 import { Page } from "../components/page";
+import { asSchema } from "../lib/schema";
 import { linkTo } from "../router";
 import { agents, agentsProblem, readAgents } from "../state/agents";
 
@@ -30,13 +31,18 @@ function AgentCards({ all }: { all: readonly AgentForm[] | null }) {
             <p>{agent.description || "No description"}</p>
             <p class="muted agent-kind">
               {kindOf(agent)}
-              {agent.inputs.length > 0 && ` · takes ${agent.inputs.map((input) => input.type).join(", ")}`}
+              {agent.inputs.length > 0 && ` · takes ${agent.inputs.map(nameOf).join(", ")}`}
             </p>
           </a>
         </li>
       ))}
     </ul>
   );
+}
+
+/** Return the name of an input, or the names of the values of an ensemble. */
+function nameOf({ type, form }: InputForm): string {
+  return type === "Values" ? Object.keys(asSchema(asSchema(form)["properties"])).join(", ") : type;
 }
 
 /** Return the kind of an agent in words. */

@@ -10,7 +10,7 @@ import { EmptyState, Loading, ProblemNote } from "../components/empty";
 import { JsonView, LongText } from "../components/json";
 import { Fact, Page, Panel } from "../components/page";
 import { type Tab, Tabs } from "../components/tabs";
-import { formatCost, formatCount, formatFullTime, formatTime } from "../lib/format";
+import { formatCost, formatCount, formatDuration, formatFullTime, formatTime } from "../lib/format";
 import { linkTo, replaceAddress } from "../router";
 import type { ViewProps } from "../routes";
 import { findRoots, findSpan } from "../state/restored-spans";
@@ -22,7 +22,7 @@ import { PlanPanel } from "./run/plan";
 import { SpanDetail } from "./run/span-detail";
 import { Timeline } from "./run/timeline";
 import { UsageByModel } from "./run/usage";
-import { Duration } from "./runs";
+import { Duration, elapsedSeconds } from "./runs";
 
 export default function RunView({ params, query }: ViewProps) {
   const id = params["id"]!;
@@ -45,9 +45,10 @@ function LoadedRun({ page, details, tab }: { page: RunPage; details: RunDetailsF
     <Page
       title={run.agent}
       before={<Trail run={run} />}
-      facts={<RunFacts run={run} />}
+      facts={<RunFacts page={page} run={run} />}
       actions={<RunActions page={page} run={run} />}
     >
+      <ProblemNote message={page.refusal.value} />
       <RunNotes run={run} problem={page.problem.value} />
       <RunTabs page={page} details={details} tab={tab} onChoose={choose} />
     </Page>
@@ -68,23 +69,34 @@ function Trail({ run }: { run: RunForm }) {
   );
 }
 
-function RunFacts({ run }: { run: RunForm }) {
+function RunFacts({ page, run }: { page: RunPage; run: RunForm }) {
+  void page.version.value;
+  const recorded = run.usage.input_tokens + run.usage.output_tokens;
+  const isLive = run.status === "running" && run.parent_id === null && page.trace.tokens > recorded;
+  const { tokens, cost } = isLive ? page.trace : { tokens: recorded, cost: run.usage.cost };
   return (
     <>
       <StatusBadge status={run.was_interrupted ? "interrupted" : run.status} />
       <Fact label="took">
         <Duration run={run} />
       </Fact>
+      {hasWaited(run) && <Fact label="worked">{formatDuration(run.seconds)}</Fact>}
       <Fact label="started">
         <time title={formatFullTime(run.started_at)}>{formatTime(run.started_at)}</time>
       </Fact>
-      <Fact label="tokens">{formatCount(run.usage.input_tokens + run.usage.output_tokens)}</Fact>
-      <Fact label="cost">{formatCost(run.usage.cost)}</Fact>
+      <Fact label="tokens">{formatCount(tokens)}</Fact>
+      <Fact label="cost">{formatCost(cost)}</Fact>
       <Fact label="id">
         <code>{run.id}</code>
       </Fact>
     </>
   );
+}
+
+/** Return whether a run has waited for so long that its work is told apart. */
+function hasWaited(run: RunForm): boolean {
+  const waited = elapsedSeconds(run) - run.seconds;
+  return run.status !== "running" && waited > 1 && waited > run.seconds / 10;
 }
 
 function RunActions({ page, run }: { page: RunPage; run: RunForm }) {
@@ -93,9 +105,10 @@ function RunActions({ page, run }: { page: RunPage; run: RunForm }) {
     isBusy.value = true;
     try {
       await work();
+      page.refusal.value = "";
       page.follow();
     } catch (error) {
-      page.problem.value = (error as Error).message;
+      page.refusal.value = (error as Error).message;
     } finally {
       isBusy.value = false;
     }

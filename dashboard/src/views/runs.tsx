@@ -1,5 +1,6 @@
 /** List of runs, which changes as they do. */
 
+import type { ComponentChildren } from "preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { useCallback, useEffect, useMemo } from "preact/hooks";
 
@@ -13,7 +14,7 @@ import { linkTo, replaceAddress } from "../router";
 import type { ViewProps } from "../routes";
 import { now } from "../state/clock";
 import { RunSearch } from "../state/run-search";
-import { hasMore, isLoaded, loadProblem, readMore, runs } from "../state/runs";
+import { hasMore, isLoaded, loadProblem, lookUp, readMore, runs, storeCounts } from "../state/runs";
 
 /** Filters with the statuses that they stand for. */
 const FILTERS: Readonly<Record<string, readonly string[]>> = {
@@ -30,10 +31,16 @@ export default function RunsView({ query }: ViewProps) {
   const asked = useMemo(() => new RunSearch(), []);
   const found = useComputed(() => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const here = runs.value.filter((run) => hasStatus(run, filter.value) && words.every((word) => searchText(run).includes(word)));
-    const known = new Set(runs.value.map((run) => run.id));
-    return [...here, ...asked.found.value.filter((run) => !known.has(run.id))];
+    const newest = runs.value.filter((run) => words.every((word) => searchText(run).includes(word)));
+    const listed = new Set(runs.value.map((run) => run.id));
+    const older = asked.found.value.flatMap((id) => (listed.has(id) ? [] : (lookUp(id) ?? [])));
+    return [...newest, ...older].filter((run) => hasStatus(run, filter.value));
   });
+  const address = query.toString();
+  useEffect(() => {
+    search.value = query.get("search") ?? "";
+    filter.value = query.get("status") ?? "all";
+  }, [address]);
   const { value: words } = search;
   const { value: chosen } = filter;
   useEffect(() => {
@@ -41,7 +48,7 @@ export default function RunsView({ query }: ViewProps) {
     return () => asked.close();
   }, [asked, words, chosen, hasMore.value]);
   const isSearch = words.trim() !== "" || chosen !== "all";
-  const readOthers = useCallback(() => (isSearch ? asked.readMore() : void readMore()), [asked, isSearch]);
+  const readOthers = useCallback(() => (isSearch ? asked.readMore() : readMore()), [asked, isSearch]);
   const remember = (): void =>
     replaceAddress(linkTo("runs", { search: search.value, status: filter.value === "all" ? "" : filter.value }));
   return (
@@ -71,30 +78,48 @@ export default function RunsView({ query }: ViewProps) {
                 remember();
               }}
             >
-              {name} <span class="chip-count">{`${countOf(name)}${hasMore.value ? "+" : ""}`}</span>
+              {name} <span class="chip-count">{countOf(name)}</span>
             </button>
           ))}
         </div>
       </div>
-      <RunTable rows={found.value} onEnd={readOthers} />
+      <RunTable rows={found.value} onEnd={readOthers} empty={<NoRuns words={words} status={chosen} search={asked} />} />
     </Page>
   );
 }
 
-/** Table of runs; also the page of an agent has one. */
-export function RunTable({ rows, onEnd }: { rows: readonly RunForm[]; onEnd?: () => void }) {
-  if (!isLoaded.value) return loadProblem.value === "" ? <Loading /> : null;
-  if (rows.length === 0) {
+function NoRuns({ words, status, search }: { words: string; status: string; search: RunSearch }) {
+  if (search.isSearching.value) return <Loading label="Searching…" />;
+  const query = words.trim();
+  if (query === "" && status === "all") {
     return (
-      <div class="panel">
-        <EmptyState title="No runs">
-          <p>
-            Start one from an <a href={linkTo("agents")}>agent</a>, or over the API.
-          </p>
-        </EmptyState>
-      </div>
+      <EmptyState title="No runs">
+        <p>
+          Start one from an <a href={linkTo("agents")}>agent</a>, or over the API.
+        </p>
+      </EmptyState>
     );
   }
+  const kind = status === "all" ? "run" : `${status} run`;
+  return (
+    <EmptyState title={query === "" ? `No ${kind}` : `No ${kind} matches “${clip(query, 60)}”`}>
+      <p>
+        The search looks at agents, ids, statuses and results. <a href={linkTo("runs")}>Show all runs</a>
+      </p>
+    </EmptyState>
+  );
+}
+
+interface RunTableProps {
+  rows: readonly RunForm[];
+  empty: ComponentChildren;
+  onEnd?: () => void;
+}
+
+/** Table of runs; also the page of an agent has one. */
+export function RunTable({ rows, empty, onEnd }: RunTableProps) {
+  if (!isLoaded.value) return loadProblem.value === "" ? <Loading /> : null;
+  if (rows.length === 0) return <div class="panel">{empty}</div>;
   return (
     <div class="panel table-panel">
       <Table label="Runs" columns={COLUMNS} rows={rows} keyOf={(run) => run.id} rowHeight={52} onEnd={onEnd} />
@@ -128,10 +153,16 @@ function Started({ run }: { run: RunForm }) {
   return <time title={formatFullTime(run.started_at)}>{formatAge(run.started_at, now.value)}</time>;
 }
 
-/** How long a run has worked; of one that runs, until now. */
+/** Return the seconds from the beginning of a run to its end, or until now, with those in which it waited. */
+export function elapsedSeconds(run: RunForm): number {
+  if (run.started_at === null || run.status === "not started") return run.seconds;
+  const isOpen = !run.was_interrupted && ["running", "waiting"].includes(run.status);
+  return Math.max(run.seconds, (isOpen ? now.value : (run.changed_at ?? 0)) - run.started_at);
+}
+
+/** How long a run has taken, with the time in which it waited for people. */
 export function Duration({ run }: { run: RunForm }) {
-  const isRunning = run.status === "running" && !run.was_interrupted && run.started_at !== null;
-  return <>{formatDuration(isRunning ? Math.max(run.seconds, now.value - run.started_at!) : run.seconds)}</>;
+  return <>{formatDuration(elapsedSeconds(run))}</>;
 }
 
 function describe(run: RunForm): string {
@@ -154,6 +185,10 @@ function statusesOf(filter: string): readonly string[] {
   return FILTERS[filter] ?? [filter];
 }
 
-function countOf(filter: string): number {
-  return runs.value.filter((run) => hasStatus(run, filter)).length;
+/** Return the number of runs of a filter: in the list, or as the server counts them, where the list does not have all. */
+function countOf(filter: string): string {
+  const counted = storeCounts.value;
+  if (counted === null) return `${runs.value.filter((run) => hasStatus(run, filter)).length}${hasMore.value ? "+" : ""}`;
+  const statuses = filter === "all" ? Object.keys(counted) : statusesOf(filter);
+  return String(statuses.reduce((sum, status) => sum + (counted[status] ?? 0), 0));
 }

@@ -4,7 +4,7 @@ import { computed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { OpenRequestForm } from "../api/overview";
-import type { Json } from "../api/types";
+import type { Json, RequestForm } from "../api/types";
 import { Answer } from "../components/answer";
 import { Badge } from "../components/badge";
 import { EmptyState, Loading, ProblemNote } from "../components/empty";
@@ -15,7 +15,7 @@ import type { ViewProps } from "../routes";
 import { now } from "../state/clock";
 import { useKeys } from "../state/keys";
 import { mayI, me } from "../state/me";
-import { keyOf, readRequests, requests, requestsAreLoaded, requestsProblem } from "../state/requests";
+import { dropRequest, keyOf, requests, requestsAreLoaded, requestsProblem } from "../state/requests";
 
 const MINE = "mine";
 const NO_ROLE = "no role";
@@ -28,26 +28,43 @@ export default function WaitingView({ query }: ViewProps) {
   const shown = requests.value.filter((entry) => isShown(entry, filter));
   const [chosen, setChosen] = useState("");
   const wanted = query.get("run");
-  const [answered, setAnswered] = useState("");
+  const [news, setNews] = useState("");
+  const closing = useClosing();
   const at = Math.max(
     0,
     shown.findIndex((entry) => (chosen === "" ? entry.run_id === wanted : keyOf(entry) === chosen)),
   );
-  const current = shown[at];
+  const kept = closing.keep(shown[at] ?? null);
+  const current = kept ?? shown[at];
+  useEffect(() => {
+    const closed = closing.takeClosed();
+    if (closed !== null) setNews(`${closed.agent}: ${describeClosing(closed)}`);
+  });
   const step = (by: number): void => {
     const next = shown[Math.min(shown.length - 1, Math.max(0, at + by))];
     if (next !== undefined) choose(keyOf(next));
   };
   const choose = (key: string): void => {
+    closing.release();
     setChosen(key);
+    setNews("");
     requestAnimationFrame(() => document.getElementById(`row-${key}`)?.focus());
   };
   const finish = (entry: OpenRequestForm): void => {
-    setAnswered(`Answered: ${clip(entry.request.prompt, 80)}`);
+    closing.finish(entry);
     const next = shown[at + 1] ?? shown[at - 1];
-    requests.value = requests.value.filter((other) => keyOf(other) !== keyOf(entry));
+    dropRequest(entry);
     if (next !== undefined) choose(keyOf(next));
-    void readRequests();
+    setNews(`Answered: ${clip(entry.request.prompt, 80)}`);
+  };
+  const goOn = (): void => {
+    closing.release();
+    setNews(" ");
+    if (shown[at] !== undefined) choose(keyOf(shown[at]));
+  };
+  const tooLate = (entry: OpenRequestForm): void => {
+    closing.touch(entry);
+    dropRequest(entry);
   };
   useKeys({
     j: () => step(1),
@@ -55,15 +72,18 @@ export default function WaitingView({ query }: ViewProps) {
     Enter: () => focusAnswer(),
     a: () => press("a"),
     e: () => press("e"),
+    p: () => press("p"),
     r: () => press("r"),
     t: () => press("t"),
     Escape: () => current !== undefined && choose(keyOf(current)),
   });
-  if (!requestsAreLoaded.value) return requestsProblem.value === "" ? <Loading /> : <Frame><ProblemNote message={requestsProblem.value} /></Frame>;
+  if (!requestsAreLoaded.value) {
+    return <Frame>{requestsProblem.value === "" ? <Loading /> : <ProblemNote message={requestsProblem.value} />}</Frame>;
+  }
   return (
     <Frame filter={filter}>
-      <p class="visually-hidden" role="status">
-        {answered}
+      <p class={news.trim() === "" ? "visually-hidden" : "muted"} role="status">
+        {news}
       </p>
       <ProblemNote message={requestsProblem.value} />
       {current === undefined ? (
@@ -82,12 +102,73 @@ export default function WaitingView({ query }: ViewProps) {
               />
             ))}
           </ol>
-          <Detail key={keyOf(current)} entry={current} onAnswered={finish} />
+          <Detail
+            key={keyOf(current)}
+            entry={current}
+            isClosed={kept !== null}
+            onAnswered={finish}
+            onTooLate={tooLate}
+            onTouch={() => closing.touch(current)}
+            onGoOn={goOn}
+          />
         </div>
       )}
       <Shortcuts />
     </Frame>
   );
+}
+
+/** What becomes of the request that somebody answers when it is closed by somebody else, or its time is over. */
+class Closing {
+  private current: OpenRequestForm | null = null;
+  private touched = "";
+  private closed: OpenRequestForm | null = null;
+  private readonly finished = new Set<string>();
+
+  /** Return the request that is closed, although somebody was writing an answer to it: the text stays. */
+  keep(next: OpenRequestForm | null): OpenRequestForm | null {
+    const { current } = this;
+    if (current === null || this.isOpen(current)) {
+      this.current = next;
+      return null;
+    }
+    if (!this.finished.has(keyOf(current))) {
+      this.closed ??= current;
+      if (this.touched === keyOf(current)) return current;
+    }
+    this.current = next;
+    return null;
+  }
+
+  /** Return a request that was closed since the last call, and that the page does not show any more. */
+  takeClosed(): OpenRequestForm | null {
+    const { closed } = this;
+    this.closed = null;
+    return closed !== null && this.current !== closed ? closed : null;
+  }
+
+  touch(entry: OpenRequestForm): void {
+    this.touched = keyOf(entry);
+  }
+
+  finish(entry: OpenRequestForm): void {
+    this.finished.add(keyOf(entry));
+  }
+
+  release(): void {
+    this.touched = "";
+    this.current = null;
+  }
+
+  private isOpen(entry: OpenRequestForm): boolean {
+    return requests.value.some((other) => keyOf(other) === keyOf(entry));
+  }
+}
+
+function useClosing(): Closing {
+  const closing = useRef<Closing | null>(null);
+  closing.current ??= new Closing();
+  return closing.current;
 }
 
 function isShown(entry: OpenRequestForm, filter: string): boolean {
@@ -135,6 +216,11 @@ function QueueRow({ entry, isCurrent, onChoose }: QueueRowProps) {
         type="button"
         aria-current={isCurrent}
         onClick={onChoose}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || !isCurrent) return;
+          event.preventDefault();
+          focusAnswer();
+        }}
       >
         <span class="queue-row-head">
           <strong>{entry.agent}</strong>
@@ -167,7 +253,17 @@ function Deadline({ entry, isShort = false }: { entry: OpenRequestForm; isShort?
   );
 }
 
-function Detail({ entry, onAnswered }: { entry: OpenRequestForm; onAnswered: (entry: OpenRequestForm) => void }) {
+interface DetailProps {
+  entry: OpenRequestForm;
+  isClosed: boolean;
+  onAnswered: (entry: OpenRequestForm) => void;
+  onTooLate: (entry: OpenRequestForm) => void;
+  /** Called when somebody writes an answer. */
+  onTouch: () => void;
+  onGoOn: () => void;
+}
+
+function Detail({ entry, isClosed, onAnswered, onTooLate, onTouch, onGoOn }: DetailProps) {
   const { request } = entry;
   const panel = useRef<HTMLElement>(null);
   useEffect(() => panel.current?.scrollTo(0, 0), []);
@@ -184,12 +280,22 @@ function Detail({ entry, onAnswered }: { entry: OpenRequestForm; onAnswered: (en
           <Fact label="Deadline">
             <Deadline entry={entry} />
           </Fact>
-          {request.deadline !== null && <Fact label="Then">{describeDefault(request.default)}</Fact>}
+          {request.deadline !== null && <Fact label="Then">{describeDefault(request)}</Fact>}
         </div>
         {request.path.length > 1 && <p class="muted path">{request.path.join(" › ")}</p>}
         <pre class="prompt">{request.prompt}</pre>
         <WrongRole entry={entry} />
-        <Answer entry={entry} onAnswered={onAnswered} />
+        {isClosed && (
+          <div class="problem" role="alert">
+            <p>{describeClosing(entry)} What you wrote was not sent.</p>
+            <button class="button" type="button" onClick={onGoOn}>
+              Close
+            </button>
+          </div>
+        )}
+        <div onInput={onTouch}>
+          <Answer entry={entry} isClosed={isClosed} onAnswered={onAnswered} onTooLate={onTooLate} />
+        </div>
       </div>
     </section>
   );
@@ -209,10 +315,28 @@ function WrongRole({ entry }: { entry: OpenRequestForm }) {
   );
 }
 
-function describeDefault(value: Json): string {
+const EFFECTS: Readonly<Record<string, string>> = {
+  continue: "it counts as approved",
+  exit_early: "the run ends early, with what is done until then",
+  reject: "it counts as rejected, and fails",
+};
+
+/** Return what happens when nobody answers in time. */
+function describeDefault({ default: value, kind }: RequestForm): string {
   if (value === null) return "it takes its default";
-  if (typeof value === "object" && "timed_out" in value) return "it counts as not answered in time";
+  if (kind === "confirmation" || kind === "approval") return value === true ? "the answer is yes" : "the answer is no";
+  if (typeof value === "object" && "timed_out" in value) {
+    return EFFECTS[String((value as { then?: Json }).then)] ?? "it counts as not answered in time";
+  }
   return `the answer is ${clip(JSON.stringify(value), 60)}`;
+}
+
+/** Return why a request waits for no answer any more. */
+function describeClosing({ request }: OpenRequestForm): string {
+  if (request.deadline !== null && request.deadline <= Date.now() / 1000) {
+    return `The time to answer is over: ${describeDefault(request)}.`;
+  }
+  return "Somebody else has answered this, or the run has ended.";
 }
 
 const KEYS: readonly [string, string][] = [
@@ -221,6 +345,7 @@ const KEYS: readonly [string, string][] = [
   ["a", "approve"],
   ["e", "edit"],
   ["t", "try again"],
+  ["p", "earlier phase again"],
   ["r", "reject"],
   ["Ctrl Enter", "send"],
   ["Esc", "back to the queue"],

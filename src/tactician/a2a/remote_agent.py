@@ -11,6 +11,7 @@ from tactician.a2a.settings import RemoteOptions, RemoteSettings, complete_url
 from tactician.agents import BaseRunnable
 from tactician.extras import require_extra
 from tactician.runs import Input, RunContext, RunResult
+from tactician.text import escape_controls
 
 if TYPE_CHECKING:
     from a2a.types import AgentCard
@@ -99,9 +100,13 @@ class RemoteAgent(BaseRunnable[object]):
         skills = {skill.id: skill for skill in card.skills}
         if skill_id is None:
             lines = [f"- {skill.name}: {skill.description}" for skill in skills.values()]
-            self.name, self.description = self.name or card.name, "\n".join([card.description, *lines])
+            self._adopt(card.name, "\n".join([card.description, *lines]))
             return
         if skill_id not in skills:
-            known = ", ".join(skills) or "none"
-            raise RemoteCardError(f"{self.url}: the agent has no skill {skill_id!r}; it has: {known}")
-        self.name, self.description = self.name or skills[skill_id].name, skills[skill_id].description
+            listed = escape_controls(", ".join(skills)) or "none"
+            raise RemoteCardError(f"{self.url}: the agent has no skill {skill_id!r}; it has: {listed}")
+        self._adopt(skills[skill_id].name, skills[skill_id].description)
+
+    def _adopt(self, name: str, description: str) -> None:
+        """Take a name and a description of another program, which command nothing on a terminal."""
+        self.name, self.description = self.name or escape_controls(name), escape_controls(description)

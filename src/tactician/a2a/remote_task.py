@@ -41,9 +41,11 @@ from tactician.a2a.settings import RemoteSettings
 from tactician.a2a.task_view import RemoteTaskView
 from tactician.a2a.wire import to_wire_message
 from tactician.errors import TransientError
+from tactician.grammar import format_count
 from tactician.llm import Text, Usage
 from tactician.loop import TextReceived
 from tactician.runs import Input, RunContext, RunResult, RunStatus, RunStore, Suspended, decode_value, encode_value
+from tactician.text import escape_controls
 from tactician.tools import as_text
 
 _CANCEL_SECONDS: Final = 5.0
@@ -129,7 +131,9 @@ class RemoteTask:
                 return await self._follow(client, message)
         except TimeoutError:
             await self._cancel(client)
-            raise self._fail(f"has not ended after {self._settings.timeout:g} seconds, and was cancelled") from None
+            raise self._fail(
+                f"has not ended after {format_count(self._settings.timeout, 'second')}, and was cancelled"
+            ) from None
 
     async def _follow(self, client: Client, message: Message | None) -> RunResult[object]:
         """Follow the task by streams, and by polls between them, until it ends or asks."""
@@ -175,7 +179,7 @@ class RemoteTask:
     async def _take(self, event: StreamResponse) -> None:
         for text in self._view.take(event):
             if self._context.streaming:
-                self._context.emit(TextReceived, text=text, answer_level=self._context.answer_level)
+                self._context.emit(TextReceived, text=text, answer_level=self._context.piece_level)
         await self._note()
 
     async def _note(self) -> None:
@@ -249,10 +253,11 @@ class RemoteTask:
     def _fail(self, problem: str) -> RemoteTaskError:
         result = RunResult(None, RunStatus.FAILED, tally=self._context.tally, run_id=self._context.run_id)
         task = f"the task {self._view.task_id}" if self._view.task_id else "the task"
-        return RemoteTaskError(f"{self._remote} ({self._settings.url}): {task} {problem}", result)
+        text = f"{self._remote} ({self._settings.url}): {task} {problem}"
+        return RemoteTaskError(escape_controls(text), result)
 
     def _describe_break(self, error: Exception) -> TransientError:
-        reason = str(error) or type(error).__name__
+        reason = escape_controls(str(error)) or type(error).__name__
         return RemoteUnavailableError(f"{self._remote} ({self._settings.url}) cannot be reached: {reason}")
 
     @property

@@ -23,11 +23,13 @@ class RemoteOptions(TypedDict, total=False):
 
     Attributes:
         skill: id of the skill to use, where a Tactician server offers several.
-        headers: headers of each request to the origin of the address, such as `{"Authorization": "Bearer ..."}`.
+        headers: headers of each request to the origin of the address, and of calls over gRPC to its host, such as
+            `{"Authorization": "Bearer ..."}`.
         api_key_env: environment variable with a token, which goes to the origin of the address as a bearer token.
         environment: the environment; that of this process by default.
         verify_key: public key, in PEM form, that the card has to be signed with; no check by default.
-        timeout: seconds that the task may take, without the time in which it waits for input; 600 by default.
+        timeout: seconds that the task may take, without the time in which it waits for input; 600 by default. The card
+            may take as long, but at most 60 seconds.
         idle: seconds without a byte after which a connection is given up, and the task is looked up again; 60 by
             default.
         max_bytes: bytes of a response, and of all parts of the result; 20 million by default.

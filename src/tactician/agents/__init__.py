@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tactician.agents.base import find_start as find_start
     from tactician.agents.blueprint_port import BlueprintLike as BlueprintLike
     from tactician.agents.composition import Member as Member
+    from tactician.agents.composition import list_inner as list_inner
     from tactician.agents.constellations import AgentNetwork as AgentNetwork
     from tactician.agents.constellations import Broadcast as Broadcast
     from tactician.agents.constellations import Department as Department
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tactician.agents.definition import HandoffDefinition as HandoffDefinition
     from tactician.agents.function import FunctionRunnable as FunctionRunnable
     from tactician.agents.function import runnable as runnable
+    from tactician.agents.planned import ComponentAgent as ComponentAgent
     from tactician.agents.planned import Planned as Planned
     from tactician.agents.planned import PlannedAgent as PlannedAgent
     from tactician.agents.planned import Planner as Planner
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from tactician.agents.planned import find_planned_specs as find_planned_specs
     from tactician.agents.planned import find_process_spec as find_process_spec
     from tactician.agents.planned import is_component as is_component
+    from tactician.agents.planned import is_component_class as is_component_class
     from tactician.agents.planned import is_planned as is_planned
     from tactician.agents.planned import is_planned_class as is_planned_class
     from tactician.agents.planned import list_input_objects as list_input_objects
@@ -69,7 +72,7 @@ else:
             "tactician.agents.agentic_tool": "AgenticTool PromptCreator",
             "tactician.agents.base": "BLUEPRINTS BaseRunnable TypedRunnable find_start",
             "tactician.agents.blueprint_port": "BlueprintLike",
-            "tactician.agents.composition": "Member",
+            "tactician.agents.composition": "Member list_inner",
             "tactician.agents.constellations": (
                 "AgentNetwork Broadcast Department FirstOf HierarchicalAgents ParallelAgents RouteChosen "
                 "RouterAgent SupervisorAgent Synthesis"
@@ -78,10 +81,10 @@ else:
             "tactician.agents.definition": "DEFINITIONS AgentDefinition HandoffDefinition",
             "tactician.agents.function": "FunctionRunnable runnable",
             "tactician.agents.planned": (
-                "Planned PlannedAgent Planner achieves_goal action as_runnable build_component_agent by_name "
-                "combine_specs component condition cost find_planned_specs find_process_spec is_component "
-                "is_planned is_planned_class list_input_objects planned_agent planned_spec raise_unless_completed "
-                "resolve state"
+                "ComponentAgent Planned PlannedAgent Planner achieves_goal action as_runnable build_component_agent "
+                "by_name combine_specs component condition cost find_planned_specs find_process_spec is_component "
+                "is_component_class is_planned is_planned_class list_input_objects planned_agent planned_spec "
+                "raise_unless_completed resolve state"
             ),
             "tactician.agents.spec": "AgentSettings AgentSpec",
             "tactician.agents.supervision": "DEFAULT_SUPERVISOR_ROUNDS LEADER supervise",

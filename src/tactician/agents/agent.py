@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from copy import copy
 from functools import cached_property, partial
-from typing import Self, cast
+from typing import Self, cast, overload
 
-from typing_extensions import TypeVar, Unpack, override
+from typing_extensions import TypeForm, TypeVar, Unpack, override
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.composition import Member
@@ -48,9 +48,13 @@ class Agent(BaseRunnable[T_co]):
         output_type: the type of the answer; text by default.
         description: the purpose, for the choice between agents; the goal or the instructions by default.
         id: the id for services; the name as `snake_case` by default.
-        role, goal, background: instructions in three parts, instead of or before `instructions`.
-        input_guardrails, output_guardrails: checks of the input and of the answer; see `guardrails`.
-        tool_input_guardrails, tool_output_guardrails: checks of tool calls and of their results.
+        role: the first part of the instructions, as in "You are ..."; also the default of `name`.
+        goal: the agent's purpose, another part of the instructions; also the default of `description`.
+        background: what the agent knows or has done, told between role and goal. All three come before `instructions`.
+        input_guardrails: checks of the input of a run; see `guardrails`.
+        output_guardrails: checks of the answer, before the caller gets it.
+        tool_input_guardrails: checks of the arguments of a tool call, before the tool runs.
+        tool_output_guardrails: checks of the result of a tool call, before the model sees it.
         window: the part of a long conversation that the model sees, such as `SlidingWindow(max_tokens=4000)`; all by
             default.
         autonomy: `Autonomous(...)`, for an agent that works until it declares its task done.
@@ -75,8 +79,18 @@ class Agent(BaseRunnable[T_co]):
     _looked_up: tuple[Tool, ...] = ()
     """The tools of its references."""
 
+    @overload
     def __init__(
-        self, name: str | None = None, *, output_type: type[T_co] | None = None, **settings: Unpack[AgentSettings]
+        self, name: str | None = None, *, output_type: None = None, **settings: Unpack[AgentSettings]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self, name: str | None = None, *, output_type: TypeForm[T_co], **settings: Unpack[AgentSettings]
+    ) -> None: ...
+
+    def __init__(
+        self, name: str | None = None, *, output_type: TypeForm[T_co] | None = None, **settings: Unpack[AgentSettings]
     ) -> None:
         self._adopt(AgentSpec(name, output_type, **settings))
 
@@ -156,7 +170,7 @@ class Agent(BaseRunnable[T_co]):
 
     def with_defaults(
         self,
-        output_type: type[T] | None = None,
+        output_type: TypeForm[T] | None = None,
         *,
         more_tools: Sequence[ToolLike] = (),
         **settings: Unpack[AgentSettings],

@@ -8,11 +8,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, cast
 
-from typing_extensions import TypeVar, override
+from typing_extensions import TypeForm, TypeVar, override
 
 from tactician.agents.blueprint_port import BlueprintExporter, BlueprintLike
-from tactician.agents.conversations import run_in_conversation
+from tactician.agents.conversations import check_conversation, run_in_conversation
 from tactician.conversation import Conversation
+from tactician.documents import suggest_options
 from tactician.events import Event
 from tactician.late_imports import Port
 from tactician.llm import TraceMetadata
@@ -41,7 +42,7 @@ from tactician.runs import (
     stream_events,
 )
 from tactician.stores import Lease
-from tactician.tools import RunnableTool, Tool, ToolRequest, as_text
+from tactician.tools import RunnableTool, Tool, ToolRequest, TypedInput, as_text
 
 if TYPE_CHECKING:
     from tactician.agents.composition import Member
@@ -61,10 +62,12 @@ class BaseRunnable(ABC, Generic[T_co]):
 
     name: str
     description: str
-    output_type: type[T_co] | None = None
+    output_type: TypeForm[T_co] | None = None
     """Type of the output, where it is known beforehand."""
     trace: TraceMetadata | None = None
     """Trace to which its requests belong, and those of all that it runs, where these do not say otherwise."""
+    budget: Budget | None = None
+    """Budget of each run that names no other budget, however the run begins."""
 
     @abstractmethod
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
@@ -74,6 +77,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         """Do the work in a conversation, which gets the messages."""
         return await run_in_conversation(self._work, conversation, input, context)
 
+    @suggest_options
     async def run(
         self,
         input: Input,
@@ -87,7 +91,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         Args:
             input: a string, a message, a conversation or any object that has a JSON form.
             context: the context; by default that of the running code, and outside of runs the default services.
-            budget: the budget of the run and of all nested runs; no limit by default.
+            budget: the budget of the run and of all nested runs; that of the Runnable by default.
             conversation: the conversation so far. It gets the input and the answer; from an agent, all messages between
                 them too. It can always be continued. It is not stored with the run: for that, see `AgentService`.
 
@@ -111,15 +115,17 @@ class BaseRunnable(ABC, Generic[T_co]):
     ) -> Awaitable[RunResult[T_co]]:
         """Begin a run; without a conversation, with the work in the place of `_work` that already has the input."""
         if conversation is not None:
+            check_conversation(conversation)
             work = partial(self._work_in, conversation)
+        limits = self.budget if budget is None else budget
         return start_run(
-            self.name, input, self._with_trace(context), budget, work or self._work, input_types=self.input_types
+            self.name, input, self.prepare_context(context), limits, work or self._work, input_types=self.input_types
         )
 
     def start_in_place(self, input: Input, context: RunContext, place: RunPlace) -> Awaitable[RunResult[T_co]]:
         """Return a run at a place in the run of the context. There is no coroutine around it."""
-        traced = self._with_trace(context)
-        return start_run(self.name, input, traced, None, self._work, input_types=self.input_types, place=place)
+        prepared = self.prepare_context(context)
+        return start_run(self.name, input, prepared, self.budget, self._work, input_types=self.input_types, place=place)
 
     async def resume(
         self,
@@ -143,8 +149,8 @@ class BaseRunnable(ABC, Generic[T_co]):
             RunConflictError: when another caller continues it.
             RunError: when it fails. The run then still waits, and keeps its progress.
         """
-        work, traced = self._choose_work(conversation), self._with_trace(context)
-        return await resume_run(self.name, run_id, responses, traced, work, input_types=self.input_types)
+        work, prepared = self._choose_work(conversation), self.prepare_context(context)
+        return await resume_run(self.name, run_id, responses, prepared, work, input_types=self.input_types)
 
     async def continue_claimed(
         self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float | None = None
@@ -162,8 +168,8 @@ class BaseRunnable(ABC, Generic[T_co]):
             LeaseLostError: when another worker has claimed it meanwhile.
             RunError: when it fails.
         """
-        traced = self._with_trace(context) or context
-        return await continue_run(record, lease, traced, self._work, seconds, input_types=self.input_types)
+        prepared = self.prepare_context(context) or context
+        return await continue_run(record, lease, prepared, self._work, seconds, input_types=self.input_types)
 
     async def prepare_fork(self, fork: Fork, input: Input, context: RunContext) -> None:
         """Prepare a fork of a run of this Runnable, before it is saved.
@@ -188,8 +194,15 @@ class BaseRunnable(ABC, Generic[T_co]):
         """
         return await load_pending(self.name, run_id, context)
 
-    def _with_trace(self, context: RunContext | None) -> RunContext | None:
-        """Return the context, with the trace of this Runnable."""
+    def prepare_context(self, context: RunContext | None) -> RunContext | None:
+        """Return the context with the settings of this Runnable for all its runs, such as its trace.
+
+        Every way to begin or to continue a run of this Runnable calls it; what belongs to a single run does not belong
+        here.
+
+        Args:
+            context: context of the run; `None` for that of the running code.
+        """
         return context if self.trace is None else (context or RunContext.current()).with_trace(self.trace)
 
     def _choose_work(
@@ -197,14 +210,23 @@ class BaseRunnable(ABC, Generic[T_co]):
     ) -> Callable[[Input, RunContext], Awaitable[RunResult[T_co]]]:
         return self._work if conversation is None else partial(self._work_in, conversation)
 
-    def run_sync(self, input: Input, *, conversation: Conversation | None = None) -> RunResult[T_co]:
+    @suggest_options
+    def run_sync(
+        self,
+        input: Input,
+        *,
+        context: RunContext | None = None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
+    ) -> RunResult[T_co]:
         """Run from a program without an event loop; see `run`.
 
         Raises:
             RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.
         """
-        return run_blocking(self.run(input, conversation=conversation))
+        return run_blocking(self.run(input, context=context, budget=budget, conversation=conversation))
 
+    @suggest_options
     def stream(
         self,
         input: Input,
@@ -225,6 +247,7 @@ class BaseRunnable(ABC, Generic[T_co]):
 
         return stream_events(run, context or RunContext.current(), limit=timeout)
 
+    @suggest_options
     def stream_text(
         self,
         input: Input,
@@ -312,7 +335,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         """
         return BLUEPRINTS.load()(self, strict=strict)
 
-    def with_output_type(self, kind: type[T]) -> TypedRunnable[T]:
+    def with_output_type(self, kind: TypeForm[T]) -> TypedRunnable[T]:
         """Return this Runnable with its output validated as `kind`; see `TypedRunnable`."""
         return TypedRunnable(self, kind)
 
@@ -327,7 +350,7 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
         kind: the type.
     """
 
-    def __init__(self, inner: Runnable, kind: type[T]) -> None:
+    def __init__(self, inner: Runnable, kind: TypeForm[T]) -> None:
         self.name = inner.name
         self.description = inner.description
         self.inner = inner
@@ -338,6 +361,11 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
     @override
     def input_types(self) -> InputTypes:
         return find_input_types(self.inner)
+
+    @property
+    def tool_arguments(self) -> type[object] | None:
+        """The type of its arguments as a tool; `None` for one text."""
+        return self.inner.tool_arguments if isinstance(self.inner, TypedInput) else None
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         return self._validate(await self.inner.run(input, context=self._enclose(context)), context)

@@ -60,6 +60,11 @@ def draw_composition(runnable: Runnable) -> Diagram:
     return Diagram(nodes, tuple(edges))
 
 
+def list_inner(runnable: Runnable) -> Iterator[Runnable]:
+    """Yield the Runnables inside a Runnable, at any depth, each once. At most 200 are entered."""
+    return (member.runnable for outer, member in _walk(_unwrap(runnable)) if outer is not None)
+
+
 def _walk(runnable: Runnable) -> Iterator[tuple[Runnable | None, Member]]:
     """Yield each Runnable with its parent; each is entered once."""
     yield None, Member("", runnable)

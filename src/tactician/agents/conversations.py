@@ -6,11 +6,25 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from tactician.conversation import Conversation
+from tactician.errors import ConfigurationError
 from tactician.llm import AssistantMessage, Message, Text
 from tactician.runs import Input, RunContext, RunResult, messages_of
-from tactician.tools import as_text
+from tactician.tools import describe_result
 
 T = TypeVar("T")
+
+
+def check_conversation(conversation: object) -> None:
+    """Check the conversation of a run, such as its id that somebody passes in its place.
+
+    Raises:
+        ConfigurationError: when it is something else.
+    """
+    if conversation is not None and not isinstance(conversation, Conversation):
+        raise ConfigurationError(
+            f"conversation is {conversation!r}; write conversation=Conversation(), or ask an AgentService, which has "
+            "conversations by their ids"
+        )
 
 
 async def run_in_conversation(
@@ -25,12 +39,12 @@ async def run_in_conversation(
     """
     result = await work(join_input(conversation, input, context), context)
     conversation.extend(messages_of(input))
-    conversation.append(AssistantMessage((Text(as_text(result.output)),)))
+    conversation.append(AssistantMessage((Text(describe_result(result.output)),)))
     return result
 
 
 def join_input(conversation: Conversation, input: Input, context: RunContext) -> tuple[Message, ...]:
-    """Return the messages of a conversation with those of the input behind them.
+    """Return the messages of a conversation, followed by the messages of the input.
 
     What an interrupted attempt of the same run has added leaves the conversation.
     """

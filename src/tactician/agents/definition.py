@@ -15,6 +15,7 @@ from tactician.agents.temperature import ModelWithTemperature, with_temperature
 from tactician.agents.window_definition import Definition, WindowDefinition
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
+from tactician.grammar import add_article
 from tactician.guardrails import AnyGuardrail
 from tactician.guardrails import input as input_named
 from tactician.guardrails import output as output_named
@@ -234,7 +235,8 @@ class _Reader:
         target = handoff.target
         if not isinstance(target, Agent):
             self._problems.append(
-                f"{agent.name}: {handoff.name} hands over to a {type(target).__name__}, which is not an Agent"
+                f"{agent.name}: {handoff.name} hands over to "
+                f"{add_article(type(target).__name__)}, which is not an Agent"
             )
             return None
         if target in path:

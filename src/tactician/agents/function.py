@@ -49,6 +49,11 @@ class FunctionRunnable(BaseRunnable[T_co]):
     def input_types(self) -> InputTypes:
         return InputTypes() if (hint := self._input_hint) is None else InputTypes((hint,))
 
+    @property
+    def result_type(self) -> object:
+        """The type of what the function returns, as it declares it; `None` where it declares none."""
+        return self._hints.get("return")
+
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         hint = self._hints.get("return")
         if (saved := load_output(context, hint)) is not None:

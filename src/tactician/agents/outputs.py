@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any, cast, get_origin
 
 from pydantic import JsonValue
-from pydantic.errors import PydanticUserError
 
+from tactician.errors import DeclarationError
 from tactician.frozen import frozen
+from tactician.grammar import add_article
 from tactician.loop import InvalidOutput, output_type
 from tactician.runs import Live, RunContext, decode_value, encode_value, revive
 from tactician.tools import as_text
@@ -26,10 +27,10 @@ def accept_output(value: object, kind: object) -> object:
         return value
     try:
         return output_type(cast("type[object]", kind)).accept(value)
-    except PydanticUserError:  # a class that has no JSON form: only its class can be checked
+    except DeclarationError:  # a class that has no JSON form: only its class can be checked
         if isinstance(value, cast("type[object]", get_origin(kind) or kind)):
             return value
-        raise InvalidOutput(f"it is a {type(value).__name__}") from None
+        raise InvalidOutput(f"it is {add_article(type(value).__name__)}") from None
 
 
 @frozen

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tactician.llm import join_text
-from tactician.runs import BudgetError, Input, RunContext, RunError, Runnable, RunResult, RunStatus, messages_of
+from tactician.runs import Input, RunContext, RunError, Runnable, RunResult, RunStatus, is_limit, messages_of
 from tactician.tools import as_text
 
 T = TypeVar("T")
@@ -51,6 +51,7 @@ class Attempts:
         assert context.checkpoint is not None
         self.last_error: Exception | None = None
         self._context = context
+        self._answering = context.with_held_text()  # it may fail, and another answer counts
         self._inside = context.as_internal()
         self._checkpoint = context.checkpoint
         known = self._checkpoint.data.get("failed")
@@ -66,13 +67,13 @@ class Attempts:
             answers: True when its answer is expected to be that of the parent.
 
         Raises:
-            BudgetError: when the budget of the run around it is used up.
+            Exception: that of a nested run that ended because the budget of the run around it is used up.
         """
         if key not in self._reasons:
             try:
-                return await runnable.run(input, context=(self._context if answers else self._inside).at(key))
+                return await runnable.run(input, context=(self._answering if answers else self._inside).at(key))
             except Exception as error:
-                if isinstance(error, BudgetError) and self._budget_is_used_up():
+                if is_limit(error) and self._budget_is_used_up():
                     raise
                 self.last_error = error
                 self._fail(key, f"{type(error).__name__}: {error}")

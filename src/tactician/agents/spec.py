@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Generic, Self, TypedDict, cast
 
-from typing_extensions import TypeVar, Unpack
+from typing_extensions import TypeForm, TypeVar, Unpack
 
+from tactician.agents.setting_kinds import find_wrong_kinds
 from tactician.conversation import WindowStrategy
 from tactician.documents import did_you_mean
 from tactician.errors import DeclarationError
@@ -69,9 +70,23 @@ class AgentSettings(TypedDict, total=False):
 
 
 _GUARDRAILS: Final = ("input_guardrails", "output_guardrails", "tool_input_guardrails", "tool_output_guardrails")
-_LIMITS: Final = ("max_turns", "max_attempts", "max_tool_calls", "max_tool_output_tokens", "max_tool_output_chars")
 _PARTS: Final = ("role", "goal", "background")
 _KNOWN: Final = AgentSettings.__annotations__.keys()
+_SYNONYMS: Final = {
+    "backstory": "background",
+    "guardrails": "output_guardrails",
+    "llm": "model",
+    "max_iterations": "max_turns",
+    "max_steps": "max_turns",
+    "prompt": "instructions",
+    "result_type": "output_type",
+    "system": "instructions",
+    "system_message": "instructions",
+    "system_prompt": "instructions",
+    "toolkits": "tool_groups",
+    "toolsets": "tool_groups",
+}
+"""Names of settings in other frameworks, with their names in Tactician."""
 
 
 @dataclass(frozen=True, kw_only=True, init=False)
@@ -95,7 +110,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
     """
 
     name: str
-    output_type: type[T_co] | None = None
+    output_type: TypeForm[T_co] | None = None
     id: str | None = None
     description: str = ""
     model: ModelLike | None = None
@@ -111,11 +126,13 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
     allow_delegation: bool = False
 
     def __init__(
-        self, name: str | None, output_type: type[T_co] | None = None, **settings: Unpack[AgentSettings]
+        self, name: str | None, output_type: TypeForm[T_co] | None = None, **settings: Unpack[AgentSettings]
     ) -> None:
         role, goal = settings.get("role"), settings.get("goal")
         if not (label := name or role):
             raise DeclarationError("Agent", ["it needs a name or a role"])
+        if settings.get("model") is None:
+            _refuse_model_as_name(label)
         if blank := [part for part in _PARTS if (text := settings.get(part)) is not None and not str(text).strip()]:
             raise DeclarationError(label, [f"its {part} is blank: write it, or leave it out" for part in blank])
         # Missing fields keep the defaults of the class: a frozen dataclass takes 0.2 us to set each field.
@@ -135,7 +152,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         changed._set(settings)
         return changed
 
-    def with_defaults(self, output_type: type[T] | None, **settings: Unpack[AgentSettings]) -> AgentSpec[T]:
+    def with_defaults(self, output_type: TypeForm[T] | None, **settings: Unpack[AgentSettings]) -> AgentSpec[T]:
         """Return a copy with an output type and other settings where this spec leaves them open."""
         own = self.__dict__
         open_settings = {name: value for name, value in settings.items() if own.get(name) is None}
@@ -169,9 +186,10 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         """
         if not settings.keys() <= _KNOWN:
             name = min(settings.keys() - _KNOWN)
-            raise TypeError(f"an agent has no setting {name!r}.{did_you_mean(name, _KNOWN)}")
-        if not settings.keys().isdisjoint(_LIMITS):
-            self._check_limits(settings)
+            hint = f" Did you mean {_SYNONYMS[name]!r}?" if name in _SYNONYMS else did_you_mean(name, _KNOWN)
+            raise TypeError(f"an agent has no setting {name!r}.{hint}")
+        if settings and (wrong := find_wrong_kinds(cast("dict[str, object]", settings))):
+            raise DeclarationError(self.name, wrong)
         fields = self.__dict__
         fields.update(settings)
         self._set_knowledge(settings)
@@ -184,11 +202,6 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
             raise DeclarationError(self.name, [f"autonomy is {type(autonomy).__name__}: {problem}"])
         if not settings.keys().isdisjoint(_GUARDRAILS):
             fields["guards"] = Guards.of(*(fields.pop(name, ()) for name in _GUARDRAILS))
-
-    def _check_limits(self, settings: AgentSettings) -> None:
-        limits = ((name, settings.get(name)) for name in _LIMITS)
-        if wrong := [f"{name} must be > 0, got: {value}" for name, value in limits if _is_below_one(value)]:
-            raise DeclarationError(self.name, wrong)
 
     def _set_knowledge(self, settings: AgentSettings) -> None:
         """Store tools, references and contributors; a reference among the tools is a reference."""
@@ -204,8 +217,20 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
             fields["contributors"] = tuple(map(as_contributor, settings["contributors"]))
 
 
-def _is_below_one(value: object) -> bool:
-    return isinstance(value, int) and value < 1
+def _refuse_model_as_name(label: str) -> None:
+    """Refuse the name of a model in the place of an agent's name: in other frameworks the model comes first.
+
+    Raises:
+        DeclarationError: when the name is that of a model, such as `"openai:gpt-5"`.
+    """
+    provider, separator, _ = label.partition(":") if ":" in label else label.partition("/")
+    if not separator:
+        return
+    from tactician.llm import PROVIDERS  # most programs that script their models never load the providers
+
+    if provider in PROVIDERS:
+        problem = f'{label!r} is a model, not a name. Write Agent("Helper", model={label!r})'
+        raise DeclarationError("Agent", [problem])
 
 
 def _as_handoff(target: object, agent: str) -> Handoff[object]:

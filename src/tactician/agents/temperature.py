@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from tactician.frozen import frozen
-from tactician.llm import Delta, Features, LanguageModel, LlmOptions, ModelRequest, ModelResponse
+from tactician.llm import Delta, Features, LanguageModel, LlmOptions, ModelRequest, ModelResponse, find_sibling
 
 
 @frozen
@@ -25,6 +25,10 @@ class ModelWithTemperature(LanguageModel):
     def features(self) -> Features:
         """The features of the model."""
         return self.model.features
+
+    def find_sibling(self, name: str) -> LanguageModel | None:
+        """Return the model of some name at the same server, if it has one of its own."""
+        return find_sibling(self.model, name)
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
         """Return the response to a request."""

@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
+from typing_extensions import TypeForm
+
 from tactician.ai.prompt_parts import attach_images, format_example, generate_example
 from tactician.ai.settings import AiSettings
 from tactician.conversation import Conversation
@@ -87,7 +89,7 @@ class Ai(AiSettings):
         """
         return run_blocking(self.generate_text(prompt))
 
-    async def create(self, kind: type[T], prompt: Input) -> T:
+    async def create(self, kind: TypeForm[T], prompt: Input) -> T:
         """Return an object of a type: a pydantic model, a dataclass, an enum, a list, a number ...
 
         An answer that is not valid goes back to the model with the reason, `max_attempts` times in all.
@@ -98,11 +100,11 @@ class Ai(AiSettings):
         """
         return (await self._run(output_type(kind), prompt)).output
 
-    def create_sync(self, kind: type[T], prompt: Input) -> T:
+    def create_sync(self, kind: TypeForm[T], prompt: Input) -> T:
         """Return an object of a type, in a program without an event loop; see `create`."""
         return run_blocking(self.create(kind, prompt))
 
-    async def create_if_possible(self, kind: type[T], prompt: Input) -> T | None:
+    async def create_if_possible(self, kind: TypeForm[T], prompt: Input) -> T | None:
         """Return an object of a type, or `None` when the prompt lacks information or no answer is valid.
 
         Raises:
@@ -125,7 +127,7 @@ class Ai(AiSettings):
         return await self.create(bool, f"Is this condition true: {condition}?\n\n<subject>\n{subject}\n</subject>")
 
     def stream_objects(
-        self, kind: type[T], prompt: Input, *, timeout: float | None = None
+        self, kind: TypeForm[T], prompt: Input, *, timeout: float | None = None
     ) -> AsyncGenerator[Thinking | T]:
         """Stream objects of a type as soon as the model has written each, and its thinking.
 
@@ -145,7 +147,7 @@ class Ai(AiSettings):
 
         whole = cast("type[object]", list[kind])  # type: ignore[valid-type]  # known at runtime only
         events = self.stream(whole, prompt, timeout=timeout)
-        return ItemReader(output_type(kind)).read(select_own_turns(events, self.context.run_id))
+        return ItemReader(output_type(kind), len(self.context.path)).read(select_own_turns(events, self.context.run_id))
 
     def stream_text(self, prompt: Input, *, timeout: float | None = None) -> AsyncGenerator[str]:
         """Stream the model's answer as plain text, as it comes.

@@ -44,11 +44,17 @@ async def select_own_turns(events: AsyncGenerator[Event], run_id: str) -> AsyncG
 class ItemReader(Generic[T]):
     """Reader of the items of an answer that is a list.
 
-    An answer that turns out not to be valid is written anew; the items that were read of it are not read again.
+    An answer that turns out not to be valid is written anew; the items that were read of it are not read again. Items
+    that a guardrail may refuse come at the end.
+
+    Args:
+        item: the type of the items.
+        level: length of the path of the context in which the call is made.
     """
 
-    def __init__(self, item: OutputType[T]) -> None:
+    def __init__(self, item: OutputType[T], level: int = 0) -> None:
         self._item = item
+        self._level = level
         self._answer = GrowingText()
         self._read = 0
 
@@ -67,7 +73,7 @@ class ItemReader(Generic[T]):
                     yield Thinking(event.text)
                 elif isinstance(event, TurnStarted):
                     self._answer = GrowingText()
-                elif isinstance(event, TextReceived):
+                elif isinstance(event, TextReceived) and event.answer_level <= self._level:
                     if (text := self._answer.add(event.text)) is not None:
                         for item in self._read_complete_items(text):
                             yield item

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Annotated, Self, TypeAlias, TypeVar, cast
 
 from pydantic import AfterValidator, ConfigDict, model_validator
-from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from tactician.blueprint.blueprint import Node
 from tactician.blueprint.builder import Builder
@@ -143,10 +142,7 @@ def find_type(name: str | None, builder: Builder, field: str) -> type[object] | 
 
     def resolve(text: str) -> type[object]:
         kind = TypeName.of(text).resolve(find)
-        try:
-            output_type(kind)
-        except (PydanticSchemaGenerationError, PydanticUserError) as error:
-            raise NameProblem(f"{text!r} has no JSON form: {str(error).splitlines()[0]}") from error
+        output_type(kind)
         return kind
 
     return None if name is None else builder.attempt(lambda: resolve(name), field)

@@ -47,6 +47,7 @@ class CodeToolPart(Part):
     limits: CodeLimitsPart | None = None
     needs_approval: Flag | None = None
     needs_approval_when: Name | None = None
+    required_role: Name | None = None
 
 
 TOOL_KINDS["run_code"] = CodeToolPart
@@ -58,6 +59,9 @@ def build_code_tool(part: CodeToolPart, here: Builder, find_tool: FindTool) -> C
     known = [tool for tool in tools if tool is not None]
     if part.needs_approval is not None and part.needs_approval_when is not None:
         here.add_problem("there is needsApproval too: leave out one of them", "needsApprovalWhen")
+    if part.required_role is not None and not part.needs_approval and part.needs_approval_when is None:
+        here.add_problem("no call needs an approval: set needsApproval", "requiredRole")
+        return None
     decide = find_function(part.needs_approval_when, here, "needsApprovalWhen")
     given = {} if part.limits is None else {name: getattr(part.limits, name) for name in type(part.limits).model_fields}
     limits = CodeLimits(**{name: value for name, value in given.items() if value is not None})
@@ -66,7 +70,11 @@ def build_code_tool(part: CodeToolPart, here: Builder, find_tool: FindTool) -> C
     try:
         return here.attempt(
             lambda: CodeTool(
-                known, name=part.name or _NAME, limits=limits, needs_approval=decide or part.needs_approval or False
+                known,
+                name=part.name or _NAME,
+                limits=limits,
+                needs_approval=decide or part.needs_approval or False,
+                required_role=part.required_role,
             ),
             "tools",
         )
@@ -94,6 +102,7 @@ def export_code_tool(tool: CodeTool, here: Exporter, export_tool: ExportTool) ->
         "tools": tuple(items),
         "name": tool.name if tool.name != _NAME else None,
         "limits": CodeLimitsPart(**changed) if changed else None,
+        "required_role": tool.required_role,
         **needs,
     }
     return here.make(CodeToolPart, values)

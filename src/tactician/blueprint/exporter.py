@@ -20,6 +20,7 @@ from tactician.blueprint.variables import escape_part
 from tactician.documents import DataPath, Problems, format_path, list_mistakes
 from tactician.errors import BlueprintError
 from tactician.frozen import frozen
+from tactician.grammar import add_article
 from tactician.names import find_import_path
 from tactician.runs import Runnable
 
@@ -108,7 +109,7 @@ class Exporter:
             return None
         exported = as_runnable(runnable) or runnable
         if (export := next(filter(None, map(_EXPORTS.get, type(exported).__mro__)), None)) is None:
-            here.add_problem(f"{runnable.name}: a {type(runnable).__name__} has no blueprint")
+            here.add_problem(f"{runnable.name}: {add_article(type(runnable).__name__)} has no blueprint")
             return None
         return export(exported, here)
 

@@ -12,7 +12,6 @@ from pydantic.alias_generators import to_camel
 
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter
-from tactician.blueprint.variables import has_secret
 from tactician.documents import Data, list_mistakes
 from tactician.errors import ConfigurationError
 from tactician.prompts import LlmReference, PromptContributor
@@ -26,6 +25,7 @@ from tactician.references import (
     create_reference,
     describe_entry,
 )
+from tactician.secrets import has_secret
 
 Entry: TypeAlias = Annotated[
     Mapping[str, JsonValue],

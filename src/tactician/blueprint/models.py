@@ -26,6 +26,7 @@ from tactician.blueprint.schema_base import (
 )
 from tactician.errors import Problem
 from tactician.frozen import frozen
+from tactician.grammar import add_article
 from tactician.llm import (
     NO_OPTIONS,
     PROVIDERS,
@@ -152,7 +153,8 @@ class ModelParts:
             return _with_options(cls(model.model, export_responder(model.responder)), model.options)
         if (name := _find_catalog_name(model)) is None:
             exporter.add_problem(
-                f"a {type(model).__name__} cannot be saved in a blueprint: pass the agent the name of the model, or "
+                f"{add_article(type(model).__name__)} cannot be saved in a blueprint: "
+                "pass the agent the name of the model, or "
                 "a model of a Responder",
                 "model",
             )

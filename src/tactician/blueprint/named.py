@@ -15,9 +15,10 @@ from tactician.blueprint.blueprint import Blueprint, blueprint_type
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.schema_base import Name
-from tactician.blueprint.variables import has_secret, is_secret_name
 from tactician.documents import find_closest
+from tactician.grammar import add_article
 from tactician.names import NameProblem, find_import_path
+from tactician.secrets import has_secret, is_secret_name
 from tactician.tools import describe_validation_error, resolve_hints
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -145,7 +146,7 @@ def _export_arguments(instance: object, exporter: Exporter) -> Iterator[tuple[st
             try:
                 data = to_jsonable_python(value)
             except PydanticSerializationError:
-                exporter.add_problem(f"a {type(value).__name__} has no JSON form", name)
+                exporter.add_problem(f"{add_article(type(value).__name__)} has no JSON form", name)
                 continue
             if _may_be_secret(name, data, type(value)):
                 exporter.add_problem(_NO_SECRETS, name)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from tactician.blueprint.abilities import GuardrailPart
 from tactician.blueprint.blueprint import Blueprint
-from tactician.blueprint.ensembles import TaskItemPart
+from tactician.blueprint.ensembles import PhasePart, PhaseReviewPart, ReviewPart, TaskItemPart
 from tactician.blueprint.models import ResponderPart
 from tactician.blueprint.schema_base import Part
 from tactician.frozen import frozen
@@ -28,6 +28,9 @@ _FACTS: Final = {
     "handler": "handler",
     "until": "until",
     "when": "when",
+    "after": "after",
+    "reviews": "reviews",
+    "review": "review",
 }
 
 
@@ -77,9 +80,10 @@ def _outline(blueprint: Blueprint, role: str, about: str) -> Outline:
 def _outline_task(part: TaskItemPart, role: str) -> Outline:
     about, agent = getattr(part, "description", None), getattr(part, "agent", None)
     facts = [("agent", agent)] if isinstance(agent, str) else []
+    kind = str(getattr(part, "type", None) or "task")
     return Outline(
         role=role,
-        type=str(getattr(part, "type", None) or "task"),
+        type="" if kind == role else kind,
         name=part.key,
         about=about if isinstance(about, str) and about != part.key else "",
         facts=(*facts, *_list_facts(part)),
@@ -104,6 +108,8 @@ def _outline_value(value: object, role: str, about: str) -> Iterator[Outline]:
         yield _outline(value, role, about)
     elif isinstance(value, TaskItemPart):
         yield _outline_task(value, role)
+    elif isinstance(value, PhasePart):
+        yield Outline(role, "", value.name, facts=tuple(_list_facts(value)), inner=tuple(_outline_fields(value)))
     elif isinstance(value, Mapping):
         for name, item in value.items():
             if isinstance(item, TaskItemPart | Blueprint):
@@ -133,8 +139,22 @@ def _describe_model(blueprint: Blueprint) -> str:
 def _format_list(value: object) -> str:
     if isinstance(value, GuardrailPart):
         return value.registry_id or value.class_name or ""
+    if isinstance(value, ReviewPart):
+        return f"{value.timing}{_format_role(value.required_role)}"
+    if isinstance(value, PhaseReviewPart):
+        return _format_reviewer(value)
     if isinstance(value, Part):
         return str(getattr(value, "tool", ""))
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(_format_list, value))
     return str(value or "")
+
+
+def _format_reviewer(part: PhaseReviewPart) -> str:
+    if part.person is not None:
+        return f"by a person{_format_role(part.person.role)}"
+    return f"by {part.function}" if part.function else "by a task"
+
+
+def _format_role(role: str | None) -> str:
+    return f", role {role}" if role else ""

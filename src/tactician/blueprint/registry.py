@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +15,11 @@ from tactician.blueprint.origin import DEFAULT_LIMITS, FORMATS, Limits
 from tactician.blueprint.references import resolve_references
 from tactician.documents import find_closest
 from tactician.errors import AgentNotFoundError, BlueprintError, ConfigurationError
+from tactician.loggers import get_logger
 from tactician.names import NOTHING_REGISTERED
 
 _Stamp: TypeAlias = tuple[int, int, int] | None
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 _LONGEST: Final = 200
 
 

@@ -11,7 +11,7 @@ from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.permissions import HOSTS_VARIABLE
 from tactician.blueprint.schema_base import Flag, Name, Positive, Seconds
-from tactician.blueprint.variables import has_secret
+from tactician.secrets import has_secret
 
 _OPTIONS = ("skill", "api_key_env", "verify_key", "timeout", "idle", "max_bytes", "allow_private")
 

@@ -29,6 +29,7 @@ from tactician.conversation import (
     TokenCounter,
     WindowStrategy,
 )
+from tactician.grammar import add_article
 from tactician.loop import Autonomous
 from tactician.names import NameProblem
 from tactician.prompts import (
@@ -121,7 +122,7 @@ def export_instructions(source: str | InstructionSource, exporter: Exporter) -> 
     if isinstance(source, InstructionTemplate) and isinstance(source.template, str):
         return _export_template(source.template, source.values, exporter)
     if not isinstance(source, str):
-        exporter.add_problem(f"a {type(source).__name__} cannot be saved in a blueprint", "instructions")
+        exporter.add_problem(f"{add_article(type(source).__name__)} cannot be saved in a blueprint", "instructions")
         return ""
     return source
 
@@ -244,7 +245,7 @@ def export_window(strategy: WindowStrategy, exporter: Exporter) -> WindowPart | 
             ]
             parts = tuple(exported for exported in inner if exported is not None)
             return ChainPart(strategy_type="chain", strategies=parts) if parts else None
-    exporter.add_problem(f"a {type(strategy).__name__} cannot be saved in a blueprint")
+    exporter.add_problem(f"{add_article(type(strategy).__name__)} cannot be saved in a blueprint")
     return None
 
 
@@ -284,6 +285,8 @@ def _find_counter_name(counter: TokenCounter | None, exporter: Exporter) -> str 
         return None
     kind = type(counter)
     if not is_default_instance(counter):
-        exporter.add_problem(f"a {kind.__name__} was made with arguments, which no name tells", "tokenCounterClassName")
+        exporter.add_problem(
+            f"{add_article(kind.__name__)} was made with arguments, which no name tells", "tokenCounterClassName"
+        )
         return None
     return exporter.find_import_path(kind, f"the class {kind.__name__}", "tokenCounterClassName")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,60 +21,14 @@ from tactician.documents import (
     substitute_variables,
 )
 from tactician.errors import DocumentError
+from tactician.secrets import holds_secret, is_secret_name
 
-_NAMES: Final = re.compile(
-    r"KEY(?:S|_|$)|TOKEN(?:_|$)|SECRET|PASS|(?<!^)(?<!^OLD)PWD|CREDENTIAL"
-    r"|(?:^|_)(?:AUTH|PRIVATE|DSN|PAT|BEARER|COOKIES?|SESSION|CERT)(?:_|$)",
-    re.IGNORECASE,
-)
 _OUR_OWN: Final = re.compile(r"(?:LLM_INSTANCES|ENABLED_PROVIDERS|(?:TACTICIAN|LANGFUSE)_\w*)")
-_SHAPES: Final = re.compile(
-    r"(?<![\w-])(?:sk-[\w-]{6}|gh[a-z]_\w{6}|github_pat_\w{6}|glpat-[\w-]{6}|xox[a-z]-[\w-]{6}|AKIA[0-9A-Z]{12}"
-    r"|AIza[\w-]{20}|eyJ[\w-]+\.[\w-]+)"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY"
-    r"|://[^\s/?#:]*:[^\s/?#]*@"
-    r"|(?:^|[\s?&;,])[\w-]*(?i:key|token|secret|password|passwd|pwd)\s?=\s?[^\s;&]"
-    r"|^\*{10}$"  # how pydantic masks a secret
-)
-_SHORT: Final = 8
-
-
-def is_secret_name(name: str) -> bool:
-    """Return whether a variable or field with this name may hold a secret."""
-    return _NAMES.search(name) is not None
 
 
 def is_own_variable(name: str) -> bool:
     """Return whether Tactician reads the variable itself, whose value may hold keys."""
     return _OUR_OWN.fullmatch(name) is not None
-
-
-def has_secret(data: object) -> bool:
-    """Return whether JSON data may hold a secret, by its names and texts."""
-    if isinstance(data, str):
-        return _SHAPES.search(data) is not None
-    if isinstance(data, Mapping):
-        named = (isinstance(item, str) and item and is_secret_name(str(name)) for name, item in data.items())
-        return any(named) or any(map(has_secret, data.values()))
-    return isinstance(data, list | tuple) and any(map(has_secret, data))
-
-
-def holds_secret(name: str, environment: Mapping[str, str]) -> bool:
-    """Return whether the value of a variable may hold a secret, also that of another variable."""
-    text = environment[name]
-    others = (secret for other, secret in environment.items() if other != name and is_secret_name(other))
-    return (
-        has_secret(text)
-        or _is_json_with_one(text)
-        or any(len(secret) >= _SHORT and secret in text for secret in others)
-    )
-
-
-def _is_json_with_one(text: str) -> bool:
-    try:
-        return has_secret(json.loads(text))
-    except (ValueError, RecursionError):
-        return False
 
 
 P = TypeVar("P", bound=Part)

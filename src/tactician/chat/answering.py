@@ -11,7 +11,7 @@ from tactician.agents import raise_unless_completed
 from tactician.chat.records import ChatRecord
 from tactician.chat.session import ChatReply, SessionView
 from tactician.conversation import ChatUser, Conversation
-from tactician.errors import ConversationNotFoundError, RunConflictError, RunNotFoundError
+from tactician.errors import ConfigurationError, ConversationNotFoundError, RunConflictError, RunNotFoundError
 from tactician.events import new_id
 from tactician.llm import AssistantMessage, Text, UserMessage
 from tactician.platform import Platform, RequestOptions, create_request
@@ -52,9 +52,9 @@ class Answerer(ABC):
 
     @abstractmethod
     async def answer(
-        self, record: ChatRecord, message: UserMessage, options: ProcessOptions
+        self, record: ChatRecord, message: UserMessage, options: ProcessOptions, key: str | None
     ) -> tuple[ChatReply, SessionView]:
-        """Give a message to the agent."""
+        """Give a message to the agent; see `ChatSession.send` for the key."""
 
     @abstractmethod
     async def respond(self, record: ChatRecord, request_id: str, response: Response) -> tuple[ChatReply, SessionView]:
@@ -97,9 +97,14 @@ class ProcessAnswerer(Answerer):
         return new_id()
 
     async def answer(
-        self, record: ChatRecord, message: UserMessage, options: ProcessOptions
+        self, record: ChatRecord, message: UserMessage, options: ProcessOptions, key: str | None
     ) -> tuple[ChatReply, SessionView]:
         """Give a message to the process, once no other program continues it."""
+        if key is not None:
+            raise ConfigurationError(
+                f"{self.name} is a planned agent, whose sessions have one run for all messages: they take no "
+                "idempotency_key. Send the message without it."
+            )
         assert record.run_id is not None
         clock, pause = self._platform.services.clock, _PAUSE
         deadline = clock.time() + self._patience
@@ -171,13 +176,15 @@ class RequestAnswerer(Answerer):
         return None
 
     async def answer(
-        self, record: ChatRecord, message: UserMessage, options: ProcessOptions
+        self, record: ChatRecord, message: UserMessage, options: ProcessOptions, key: str | None
     ) -> tuple[ChatReply, SessionView]:
         """Let the agent answer in the conversation."""
         asked = RequestOptions(conversation_id=record.id, user=record.user)
         request = create_request(self._agent.name, message, asked)
         context = self._platform.context()
-        result = await self._platform.requests.answer(request, self._agent, context, budget=options.budget)
+        result = await self._platform.requests.answer(
+            request, self._agent, context, name=self.name, budget=options.budget, key=key
+        )
         return await self._show(record, result)
 
     async def respond(self, record: ChatRecord, request_id: str, response: Response) -> tuple[ChatReply, SessionView]:

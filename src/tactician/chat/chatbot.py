@@ -17,13 +17,20 @@ from tactician.chat.channels import EventChannel
 from tactician.chat.records import ChatRecord, ChatRecords
 from tactician.chat.session import ChatReply, ChatSession, SessionView
 from tactician.conversation import ChatUser
-from tactician.errors import ConversationNotFoundError
+from tactician.errors import ConfigurationError, ConversationNotFoundError
 from tactician.events import new_id
 from tactician.llm import SystemMessage, UserMessage, check_message_images, join_text
+from tactician.loggers import get_logger
+from tactician.planning import HybridPlanner, UtilityPlanner
 from tactician.platform import Platform, RequestOptions, create_request
-from tactician.process import OutputChannel, ProcessOptions
+from tactician.process import OutputChannel, PlannedAgentSpec, ProcessOptions
 from tactician.runs import Budget, Input, Response, RunContext, RunResult, messages_of
 
+_logger = get_logger(__name__)
+_SILENT: Final = (
+    "The chatbot %s will answer nothing: it plans all the way to a goal before it acts, and no message leads to one. "
+    "Let it react to each message with planner=Planner.UTILITY or Planner.HYBRID. %s"
+)
 _UNLIMITED: Final = ProcessOptions(budget=Budget())
 
 
@@ -59,6 +66,8 @@ class Chatbot(BaseRunnable[str]):
         patience: float = 60.0,
         find_memory: Callable[[ChatUser], str | None] | None = None,
     ) -> None:
+        if not isinstance(platform, Platform):
+            raise ConfigurationError(f"Chatbot needs a platform first, and {platform!r} is none: Chatbot(platform)")
         self._platform = platform
         self._answerer = _create_answerer(platform, agent, patience)
         self._options = options
@@ -67,6 +76,11 @@ class Chatbot(BaseRunnable[str]):
         self.description = description or self._answerer.description
         self._records = ChatRecords(platform.store)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @property
+    def agent_name(self) -> str:
+        """Name of the agent that answers."""
+        return self._answerer.name
 
     async def session(
         self,
@@ -132,12 +146,14 @@ class Chatbot(BaseRunnable[str]):
             await self._platform.conversations.delete(id)
             return await self._records.delete(id)
 
-    async def answer(self, record: ChatRecord, message: UserMessage) -> tuple[ChatReply, SessionView]:
+    async def answer(
+        self, record: ChatRecord, message: UserMessage, key: str | None = None
+    ) -> tuple[ChatReply, SessionView]:
         """Give a message to the agent: see `ChatSession.send`."""
         (checked,) = check_message_images((message,))
         assert isinstance(checked, UserMessage)
         async with self._hold_turn(record.id):
-            return await self._answerer.answer(record, checked, self._get_options(record))
+            return await self._answerer.answer(record, checked, self._get_options(record), key)
 
     async def respond(self, record: ChatRecord, request_id: str, response: Response) -> tuple[ChatReply, SessionView]:
         """Answer a request of the agent: see `ChatSession.respond`."""
@@ -159,7 +175,7 @@ class Chatbot(BaseRunnable[str]):
         try:
             (asked,) = create_request(self.name, _find_last(message), options).messages
             assert isinstance(asked, UserMessage)
-            reply = await session.send(asked)
+            reply = await session.send(asked, idempotency_key=options.get("idempotency_key"))
         finally:
             session.close()
         return RunResult(reply.text, reply.status, pending=reply.pending, run_id=reply.run_id)
@@ -205,7 +221,20 @@ def _create_answerer(platform: Platform, agent: object, patience: float) -> Answ
         return ProcessAnswerer(platform, None, patience)
     runnable = platform.find_agent(agent) if isinstance(agent, str) else platform.as_runnable(agent)
     spec = runnable.planned_spec if isinstance(runnable, BaseRunnable) else None
-    return RequestAnswerer(platform, runnable) if spec is None else ProcessAnswerer(platform, runnable, patience)
+    if spec is None:
+        return RequestAnswerer(platform, runnable)
+    _warn_of_silence(spec)
+    return ProcessAnswerer(platform, runnable, patience)
+
+
+def _warn_of_silence(spec: PlannedAgentSpec) -> None:
+    """Warn of an agent that would answer nothing: it only acts along a plan to its goal, and no message leads there."""
+    if isinstance(spec.planner, UtilityPlanner | HybridPlanner) or not any(action.trigger for action in spec.actions):
+        return
+    world = spec.build_starting_world()
+    reasons = [spec.planner.explain(world, spec.plannable, goal.plan) for goal in spec.goals]
+    if reasons and all(reason.plan is None for reason in reasons):
+        _logger.warning(_SILENT, spec.name, " ".join(map(str, reasons)))
 
 
 def _do_nothing() -> None:

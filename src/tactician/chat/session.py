@@ -41,7 +41,7 @@ class ChatReply:
 class SessionPort(Protocol):
     """Part of a chatbot that its sessions use."""
 
-    async def answer(self, record: ChatRecord, message: UserMessage) -> tuple[ChatReply, SessionView]:
+    async def answer(self, record: ChatRecord, message: UserMessage, key: str | None) -> tuple[ChatReply, SessionView]:
         """Give a message to the agent."""
         ...
 
@@ -132,20 +132,27 @@ class ChatSession:
         """True when the agent has reached its goal, or was ended otherwise: then it takes no more messages."""
         return self._record.run_id is not None and self.status.is_terminal
 
-    async def send(self, message: str | UserMessage) -> ChatReply:
+    async def send(self, message: str | UserMessage, *, idempotency_key: str | None = None) -> ChatReply:
         """Send a message of the user, and return the reply; the channels of the session get it meanwhile.
 
         Where the agent asks for a text, and for nothing else, the message is the answer.
 
+        Args:
+            message: the message.
+            idempotency_key: key of the run that answers, for a message that may be sent twice. Sessions of planned
+                agents take none.
+
         Raises:
-            RunConflictError: when the session is finished, or another program answers in it for too long.
+            RunConflictError: when the session is finished, another program answers in it for too long, or a run has the
+                key already.
+            ConfigurationError: for a key in a session of a planned agent.
             RunError: when an action or an agent fails. The session can be continued.
             ModelError: when a model cannot be called.
             ValueError: when a picture of the message is not valid or too large, or there are more than 20.
         """
         asked = UserMessage(message) if isinstance(message, str) else message
         try:
-            reply, self._view = await self._bot.answer(self._record, asked)
+            reply, self._view = await self._bot.answer(self._record, asked, idempotency_key)
         except TacticianError:
             await self.refresh()
             raise

@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from tactician.cli.console import discard_unwritable, err, escape_unencodable
 from tactician.errors import ModelError, PermanentError, TacticianError, TransientError
+from tactician.secrets import mask_secrets
 from tactician.text import escape_controls
 
 _FAILED, _MISTAKE, _INTERRUPTED = 1, 2, 130
@@ -55,7 +56,7 @@ def _find_exit_code(error: Exception) -> int | None:
 def _describe(error: Exception) -> str:
     """Return an error in words; one of the system with its file, and without its number."""
     if not isinstance(error, OSError) or isinstance(error, TacticianError) or error.strerror is None:
-        return str(error)
+        return mask_secrets(str(error))
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
@@ -66,7 +67,7 @@ def _print_traceback(error: Exception) -> None:
         own, is_own = own.tb_next, own.tb_frame.f_code.co_filename.startswith(_FOLDER)
         traceback = own if is_own else traceback
     lines = format_exception(type(error), error, traceback)
-    err.print(escape_controls("".join(lines)), markup=False, highlight=False, soft_wrap=True, end="")
+    err.print(escape_controls(mask_secrets("".join(lines))), markup=False, highlight=False, soft_wrap=True, end="")
 
 
 def find_app(arguments: list[str]) -> typer.Typer:

@@ -27,6 +27,7 @@ from tactician.cli.console import Debug, err, out, print_json
 from tactician.cli.formatting import format_on_one_line, shorten
 from tactician.cli.run_command import run
 from tactician.errors import BlueprintError, Problem
+from tactician.grammar import format_count
 from tactician.text import escape_controls
 
 blueprints = typer.Typer(name="blueprint", help="Agents and constellations in JSON and YAML.", no_args_is_help=True)
@@ -58,7 +59,7 @@ def check(
         out.print(format_on_one_line(line), markup=False, highlight=False, soft_wrap=True)
     if references:
         raise typer.Exit(1)
-    err.print(f"[green]{_format_count(len(files), 'blueprint')}, nothing is wrong[/green]")
+    err.print(f"[green]{format_count(len(files), 'blueprint')}, nothing is wrong[/green]")
 
 
 @blueprints.command()
@@ -188,7 +189,3 @@ def _format_value_after(path: str, value: object) -> str:
 
 def _format_value(value: object) -> str:
     return _format_text(shorten(json.dumps(value, ensure_ascii=False)))
-
-
-def _format_count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -10,13 +10,14 @@ from rich.markup import escape
 from tactician.agents import planned_spec
 from tactician.chat import Chatbot
 from tactician.cli.asker import Asker
+from tactician.cli.choosing import find_only_agent
 from tactician.cli.console import err, out
 from tactician.cli.outcomes import format_output
 from tactician.conversation import Conversation
 from tactician.errors import ConversationNotFoundError, ResponseError
 from tactician.events import Event
 from tactician.llm import AssistantMessage, UserMessage, join_text
-from tactician.loop import TextReceived
+from tactician.loop import AnswerReader
 from tactician.platform import Mode, Platform, RequestOptions
 from tactician.process import MessageSent
 from tactician.runs import PendingRequest, Response, RunCompleted, Runnable, RunResult, stream_events
@@ -176,13 +177,19 @@ class Chat:
 def find_partner(platform: Platform) -> str | None:
     """Return the name of the only chatbot, or of the only agent; `None` when there are several."""
     bots = [name for name, agent in platform.agents.items() if isinstance(agent, Chatbot)]
-    names = bots or [*platform.agents]
-    return names[0] if len(names) == 1 else None
+    if len(bots) == 1:
+        return bots[0]
+    only = None if bots else find_only_agent(platform)
+    return None if only is None else only.name
 
 
 def _create_bot(service: AgentService, name: str) -> Chatbot | None:
-    """Return a chatbot of a planned agent whose actions react to messages; `None` for another agent."""
-    agent = service.platform.agents[name]
+    """Return a chatbot of a planned agent whose actions react to messages; `None` for another agent.
+
+    The name of no agent is that of all components together.
+    """
+    if (agent := service.platform.agents.get(name)) is None:
+        return Chatbot(service.platform)
     spec = planned_spec(agent)
     if spec is None or not any(action.trigger is not None for action in spec.actions):
         return None
@@ -191,19 +198,19 @@ def _create_bot(service: AgentService, name: str) -> Chatbot | None:
 
 async def _print_answer(events: AsyncIterator[Event]) -> RunResult[object] | None:
     """Print the pieces of an answer as they come, or the whole of it in the end, and return the result."""
-    are_pieces, are_messages, result = False, False, None
+    reader, are_messages, result = AnswerReader(), False, None
     async for event in events:
-        if isinstance(event, TextReceived) and not event.is_internal:
-            are_pieces = True
-            out.print(event.text, end="", markup=False, highlight=False, soft_wrap=True)
+        if isinstance(event, RunCompleted):
+            result = event.result
         elif isinstance(event, MessageSent):
             are_messages = True
             _print(event.message.text)
-        elif isinstance(event, RunCompleted):
-            result = event.result
-    if are_pieces:
-        out.print()
-    elif result is not None and not result.pending and not are_messages:
+        elif piece := reader.read(event):
+            out.print(piece, end="", markup=False, highlight=False, soft_wrap=True)
+    is_whole = are_messages or result is None or bool(result.pending)
+    if reader.has_text:
+        _print("" if is_whole or result is None else reader.finish(result.output))
+    elif not is_whole and result is not None:
         _print(format_output(result.output))
     return result
 

@@ -23,7 +23,7 @@ from tactician.cli.console import (
     err,
     say,
 )
-from tactician.cli.loading import Loaded, load_agents
+from tactician.cli.loading import Loaded, choose_agent, load_agents
 from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
 from tactician.cli.run_command import choose_models, format_arguments
@@ -66,7 +66,8 @@ def chat(
             address = find_store(store)
             opened = await stack.enter_async_context(open_or_create(address))
             platform = Platform(models=models, store=opened, on_event=view)
-            await stack.enter_async_context(platform.register(*loaded.values(), *loaded.tool_groups))
+            named = () if agent is None else (choose_agent(loaded.everything, agent, file),)
+            await stack.enter_async_context(loaded.register(platform, named))
             session = _create_session(platform, loaded, view, is_debugged=debug)
             talk = session.open_chat(agent, conversation)
             with ignore_interrupts() if session.lines.is_terminal else nullcontext(), view.without_messages():

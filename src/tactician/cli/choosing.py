@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from rich.markup import escape
 
+from tactician.agents import ComponentAgent
 from tactician.cli.console import err
 from tactician.cli.formatting import shorten
 from tactician.config import load_settings
@@ -35,10 +36,18 @@ async def choose_by_request(platform: Platform, request: str, subject: str, mode
         NoAgentFitsError: when the model is not sure enough.
     """
     if not can_rank(platform):
-        raise AgentNotFoundError(_ADVICE.format(subject=subject, names=_join(platform.agents)))
+        raise AgentNotFoundError(_ADVICE.format(subject=subject, names=_join(platform.candidates)))
     choice = await Autonomy(platform).choose(request, mode=mode)
     print_choice(choice)
     return choice.agent
+
+
+def find_only_agent(platform: Platform) -> Runnable | None:
+    """Return the only agent; where there are only components, all that they can do together; else `None`."""
+    candidates = platform.candidates
+    if len(candidates) == 1:
+        return next(iter(candidates.values()))
+    return platform.as_agent() if all(isinstance(agent, ComponentAgent) for agent in candidates.values()) else None
 
 
 def can_rank(platform: Platform) -> bool:

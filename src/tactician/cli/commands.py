@@ -14,7 +14,7 @@ from tactician.cli.a2a_command import a2a
 from tactician.cli.blueprints import blueprints
 from tactician.cli.chat_command import chat
 from tactician.cli.console import AgentName, Debug, File, out
-from tactician.cli.drawing import build_agent_tree, build_starting_world
+from tactician.cli.drawing import build_agent_tree, describe_kind
 from tactician.cli.fork_command import fork
 from tactician.cli.group import create_group
 from tactician.cli.inspection import show
@@ -62,7 +62,8 @@ def plan(
     debug: Debug = False,
 ) -> None:
     """Show the plans of a planned agent, with the inputs and outputs of each action; with -v also why."""
-    agents = load_agents(file)
+    loaded = load_agents(file)
+    agents = {**loaded.everything, **loaded.component_agents}
     planned = {name: spec for name, runnable in agents.items() if (spec := planned_spec(runnable)) is not None}
     if not planned:
         raise TacticianError(f"{file}: there is no planned agent in this file, only {', '.join(agents)}.")
@@ -78,7 +79,7 @@ def plan(
 
 def _show_searches(spec: PlannedAgentSpec, picture: Path | None) -> None:
     """Print the search for each goal, and draw that for the first goal."""
-    world = build_starting_world(spec)
+    world = spec.build_starting_world()
     for number, goal in enumerate(spec.goals):
         trace = spec.planner.trace(world, spec.plannable, goal.plan, budget=spec.planning)
         out.print(build_search_tree(goal.name, trace))
@@ -90,10 +91,11 @@ def _show_searches(spec: PlannedAgentSpec, picture: Path | None) -> None:
 def agents(file: File, debug: Debug = False) -> None:
     """List the agents in a file."""
     table = Table("agent", "kind", "what it is for", "goals")
-    for agent in load_agents(file).values():
+    loaded = load_agents(file)
+    for agent in (*loaded.values(), *loaded.members.values(), *loaded.component_agents.values()):
         spec = planned_spec(agent)
         goals = "" if spec is None else ", ".join(goal.name for goal in spec.goals)
-        kind = type(agent).__name__ if spec is None else "planned agent"
+        kind = describe_kind(agent) + (", part of another agent" if agent.name in loaded.members else "")
         table.add_row(*map(escape, (agent.name, kind, agent.description, goals)))
     out.print(table)
 

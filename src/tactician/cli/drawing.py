@@ -7,18 +7,19 @@ from collections.abc import Iterable, Sequence
 from rich.markup import escape
 from rich.tree import Tree
 
-from tactician.agents import LEADER
+from tactician.agents import LEADER, ComponentAgent, planned_spec
 from tactician.planning import Plan, UtilityPlanner, WorldState
 from tactician.process import ActionSpec, GoalSpec, PlannedAgentSpec
+from tactician.runs import Runnable
 
 _MOST_LEFT_OUT = 20
 
 
-def build_starting_world(spec: PlannedAgentSpec) -> WorldState:
-    """Return the world in which exactly the objects exist that no action produces."""
-    facts = {name for action in spec.plannable for name, value in action.effects.items() if value}
-    needed = {name for action in spec.plannable for name, value in action.pre.items() if value}
-    return WorldState({name: name in needed - facts for name in (*spec.observations, *spec.conditions)})
+def describe_kind(agent: Runnable) -> str:
+    """Return what kind of Runnable an agent is, as tables name it."""
+    if isinstance(agent, ComponentAgent):
+        return "component"
+    return type(agent).__name__ if planned_spec(agent) is None else "planned agent"
 
 
 def build_agent_tree(spec: PlannedAgentSpec, *, verbose: bool = False) -> Tree:
@@ -35,7 +36,7 @@ def build_agent_tree(spec: PlannedAgentSpec, *, verbose: bool = False) -> Tree:
         tree.add("[dim]a model decides which actions lead to a goal[/dim]")
         planned: set[str] = set()
     else:
-        planned = _add_plans(tree, goals, spec, build_starting_world(spec), verbose=verbose)
+        planned = _add_plans(tree, goals, spec, spec.build_starting_world(), verbose=verbose)
     if not verbose and (others := [action for action in actions if action.name not in planned]):
         title = "other actions[/bold]  [dim]-v says why they are in no plan[/dim]" if planned else "actions[/bold]"
         _add_actions(tree.add(f"[bold]{title}"), others, verbose=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
-from pydantic_core import to_json
+from pydantic_core import to_json, to_jsonable_python
 
 from tactician.cli.console import Debug, ProcessId, StoreUrl, print_json
 from tactician.cli.loading import load_agents
@@ -18,6 +18,7 @@ from tactician.errors import ConfigurationError, StoredStateError
 from tactician.llm import ModelCatalog, messages_to_data
 from tactician.platform import Platform, RunReader, RunView, StepView
 from tactician.process import ActionRun
+from tactician.secrets import find_masking
 from tactician.stores import open_store
 from tactician.text import escape_controls
 
@@ -93,19 +94,20 @@ async def _draw_flowchart(store: str, id: str, file: Path | None) -> str:
     if file is None:
         raise ConfigurationError("--mermaid needs the file with the agent: tactician show ID FILE --mermaid")
     async with open_store(store) as opened:
-        platform = Platform(models=ModelCatalog(), store=opened).register(*load_agents(file).values())
+        platform = load_agents(file).register(Platform(models=ModelCatalog(), store=opened))
         return (await platform.process(id)).to_mermaid()
 
 
 def print_summaries(store: str, statuses: Collection[str], limit: int) -> bool:
     """Print the runs in a store as JSON, and return whether there are more."""
-    listed = _read(store, lambda reader: reader.list(statuses=statuses, limit=limit + 1))
-    _print_json([_summarize(run) for run in listed[:limit]])
+    listed = _read(store, lambda reader: reader.list(statuses=statuses, limit=limit + 1, newest_first=True))
+    _print_json([_summarize(run) for run in listed[:limit][::-1]])
     return len(listed) > limit
 
 
 def _print_json(value: object) -> None:
-    print_json(to_json(value, indent=2).decode())
+    masked = find_masking().mask_json(to_jsonable_python(value))
+    print_json(to_json(masked, indent=2).decode())
 
 
 def _summarize(run: RunView) -> dict[str, object]:

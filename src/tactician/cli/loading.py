@@ -11,7 +11,15 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TypeGuard, TypeVar
 
-from tactician.agents import as_runnable, is_planned_class
+from tactician.agents import (
+    ComponentAgent,
+    as_runnable,
+    build_component_agent,
+    is_component,
+    is_component_class,
+    is_planned_class,
+    list_inner,
+)
 from tactician.cli.blueprint_files import NO_ACCESS, BlueprintAccess, is_blueprint_file
 from tactician.cli.shell_commands import find_commands
 from tactician.documents import did_you_mean
@@ -25,9 +33,11 @@ T = TypeVar("T")
 
 
 class Loaded(dict[str, Runnable]):
-    """Agents in a file, by name.
+    """Agents in a file, by name: those that are no part of another agent there.
 
     Attributes:
+        members: the agents that are part of another one, by name. They run only when somebody names them.
+        components: the instances of `@component` classes, whose actions serve all planned agents.
         tool_groups: the tool groups there, which agents may name.
         script: the function `script` there, which makes a model that follows a script.
         commands: the functions there that are commands of the shell.
@@ -40,6 +50,8 @@ class Loaded(dict[str, Runnable]):
         commands: tuple[Callable[..., object], ...] = (),
     ) -> None:
         super().__init__()
+        self.members: dict[str, Runnable] = {}
+        self.components: tuple[object, ...] = ()
         self.tool_groups = tool_groups
         self.script = script
         self.commands = commands
@@ -50,18 +62,59 @@ class Loaded(dict[str, Runnable]):
         merged = cls()
         for loaded in files:
             merged.update({name: agent for name, agent in loaded.items() if name not in merged})
+            merged.members.update({name: agent for name, agent in loaded.members.items() if name not in merged.members})
+            merged.components += loaded.components
             merged.tool_groups += loaded.tool_groups
             merged.script = merged.script or loaded.script
             merged.commands += loaded.commands
         return merged
+
+    @property
+    def everything(self) -> Mapping[str, Runnable]:
+        """All agents, also those that are part of another one."""
+        return {**self.members, **self}
+
+    def run_script(self, path: Path) -> LanguageModel:
+        """Return the model that the script of the file makes.
+
+        Raises:
+            ConfigurationError: when there is no script, or it raises.
+        """
+        if self.script is None:
+            raise ConfigurationError(f"{path} has no script: define a function `script` that returns a ScriptedModel.")
+        try:
+            return self.script()
+        except Exception as error:
+            raise ConfigurationError(f"{path}{_find_line(error, path)}: {type(error).__name__}: {error}") from error
+
+    @property
+    def component_agents(self) -> Mapping[str, Runnable]:
+        """Each component as an agent of its own, by name."""
+        return {agent.name: agent for agent in map(build_component_agent, self.components)}
+
+    def register(self, platform: Platform, chosen: Iterable[Runnable] = ()) -> Platform:
+        """Register all that is in the file, and return the platform.
+
+        Runs of members can be continued, but members are not offered beside the agents that they are part of.
+
+        Args:
+            platform: the platform.
+            chosen: members that somebody has named, which are offered too.
+        """
+        offered = {**self, **{agent.name: agent for agent in chosen}}
+        for name, member in self.members.items():
+            if name not in offered:
+                platform.register_internal(member)
+        return platform.register(*offered.values(), *self.components, *self.tool_groups)
 
 
 def load_agents(path: Path, access: BlueprintAccess = NO_ACCESS) -> Loaded:
     """Load the agents that a file declares, by name, and its tool groups.
 
     A blueprint is a single agent. In a Python file, agents are the module-level Runnables and instances of planned
-    agents. Tool groups also count when they are registered on a platform there. A `@planned_agent` class without an
-    instance counts too, when it can be created without arguments.
+    agents. Tool groups also count when they are registered on a platform there. A `@planned_agent` or `@component`
+    class without an instance counts too, when it can be created without arguments. An agent that is part of another
+    one, such as the route of a router, is a member, unless a platform in the file registers it.
 
     Args:
         path: the file: Python, or a blueprint in JSON or YAML.
@@ -86,18 +139,21 @@ def find_agents(module: ModuleType, path: Path) -> Loaded:
         DeclarationError: when an agent is not declared correctly.
         AgentNotFoundError: when there is none.
     """
-    values = list(_find_candidates(module))
+    registered, values = _find_registered(module), [*vars(module).values()]
     kinds = {type(value) for value in values}
-    own = [value for value in vars(module).values() if _is_own_class(value, module) and value not in kinds]
-    values += [_create(kind, path) for kind in own]
+    values += [_create(kind, path) for kind in values if _is_own_class(kind, module) and kind not in kinds]
     agents = Loaded(_find_tool_groups(module), _find_script(module), tuple(find_commands(vars(module).values())))
-    for value in values:
-        if (agent := as_runnable(value)) is not None:
+    for agent in (*registered, *map(as_runnable, values)):
+        if agent is not None and not isinstance(agent, ComponentAgent):
             agents.setdefault(agent.name, agent)
-    if not agents:
+    members = find_members(agents) - {agent.name for agent in registered}
+    agents.members = {name: agents.pop(name) for name in list(agents) if name in members}
+    within = [agent.instance for agent in registered if isinstance(agent, ComponentAgent)]
+    agents.components = tuple({type(value): value for value in (*values, *within) if is_component(value)}.values())
+    if not agents and not agents.components:
         raise AgentNotFoundError(
             f'{path}: it defines no agent. Add an agent at module level, as in `agent = Agent("Helper", ...)`, '
-            "or an instance of a @planned_agent class."
+            "or an instance of a @planned_agent or @component class."
         )
     return agents
 
@@ -108,15 +164,26 @@ def choose_agent(agents: Mapping[str, T], name: str | None, path: Path) -> T:
     Raises:
         AgentNotFoundError: when the name is unknown, or missing though required.
     """
-    known = ", ".join(agents)
     if name is None:
         if len(agents) == 1:
             return next(iter(agents.values()))
-        raise AgentNotFoundError(f"{path} has several agents: {known}. Choose with --agent NAME.")
+        raise AgentNotFoundError(f"{path} has several agents: {', '.join(agents)}. Choose with --agent NAME.")
     if name not in agents:
         hint = did_you_mean(name, agents)
-        raise AgentNotFoundError(f"{path} has no agent {name!r}.{hint} It has: {known}.")
+        raise AgentNotFoundError(f"{path} has no agent {name!r}.{hint} It has: {', '.join(agents) or 'none'}.")
     return agents[name]
+
+
+def find_members(agents: Mapping[str, Runnable]) -> set[str]:
+    """Return the names of the agents that are part of another one, which is not part of them in turn.
+
+    A task runs a copy of its agent, so that a part is known by its name and its description.
+    """
+    names = {(agent.name, agent.description): name for name, agent in agents.items()}
+    inner = {
+        name: {names.get((part.name, part.description)) for part in list_inner(agent)} for name, agent in agents.items()
+    }
+    return {part for name, parts in inner.items() for part in parts if part is not None and name not in inner[part]}
 
 
 def _load_blueprint(path: Path, access: BlueprintAccess) -> Loaded:
@@ -125,12 +192,10 @@ def _load_blueprint(path: Path, access: BlueprintAccess) -> Loaded:
     return agents
 
 
-def _find_candidates(module: ModuleType) -> Iterable[object]:
-    for value in vars(module).values():
-        if isinstance(value, Platform):
-            yield from value.agents.values()
-        elif as_runnable(value) is not None:
-            yield value
+def _find_registered(module: ModuleType) -> list[Runnable]:
+    """Return the agents that the platforms of a module register."""
+    platforms = [value for value in vars(module).values() if isinstance(value, Platform)]
+    return [agent for platform in platforms for agent in platform.agents.values()]
 
 
 def _find_tool_groups(module: ModuleType) -> tuple[ToolGroup, ...]:
@@ -164,9 +229,13 @@ def _create(kind: type, path: Path) -> object:
 
 
 def _is_own_class(value: object, module: ModuleType) -> TypeGuard[type]:
-    if not isinstance(value, type) or value.__module__ != module.__name__ or not is_planned_class(value):
+    if not isinstance(value, type) or value.__module__ != module.__name__ or not _is_declared(value):
         return False
     return all(p.default is not Parameter.empty or p.kind in _VARIABLE for p in signature(value).parameters.values())
+
+
+def _is_declared(kind: type) -> bool:
+    return is_planned_class(kind) or is_component_class(kind)
 
 
 _VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
@@ -180,7 +249,8 @@ def load_module(path: Path) -> ModuleType:
         DeclarationError: when an agent is not declared correctly.
     """
     if not path.is_file():
-        raise ConfigurationError(f"{path}: there is no such file")
+        what = "it is a folder: name a Python file or a blueprint" if path.is_dir() else "there is no such file"
+        raise ConfigurationError(f"{path}: {what}")
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise ConfigurationError(f"{path} is neither a Python file nor a blueprint in .json, .yaml or .yml")

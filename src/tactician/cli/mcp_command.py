@@ -11,7 +11,7 @@ import typer
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root, is_blueprint_file
 from tactician.cli.console import AgentNames, Debug, File, ModelName, Scripted, StoreUrl
 from tactician.cli.loading import Loaded, find_agents, load_agents, load_module
-from tactician.cli.publishing import PublishingOptions, run_server
+from tactician.cli.publishing import LetsCallersApprove, PublishingOptions, may_callers_approve, run_server
 
 if TYPE_CHECKING:
     from tactician.serve import McpPublisher
@@ -38,6 +38,7 @@ def serve(
         list[str] | None, typer.Option("--allow-host", help="A host name that clients may call, as agents.acme.com.")
     ] = None,
     name: Annotated[str, typer.Option("--name", help="The name of the server.")] = "Tactician",
+    lets_callers_approve: LetsCallersApprove = None,
     store: StoreUrl = None,
     model: ModelName = None,
     scripted: Scripted = False,
@@ -62,7 +63,8 @@ def serve(
         load_agents(file, BlueprintAccess.of(allow, modules, root)) if module is None else find_agents(module, file)
     )
     options = PublishingOptions(file, agent or (), store, model, scripted)
-    run_server(_open(agents, options, name, http, host, allow_host or ()))
+    approve = may_callers_approve(lets_callers_approve)
+    run_server(_open(agents, options, name, http, host, allow_host or (), approve))
 
 
 def _find_publisher(module: ModuleType | None, kind: type[McpPublisher]) -> McpPublisher | None:
@@ -77,12 +79,20 @@ async def _open(
     http: int | None,
     host: str,
     allowed_hosts: list[str] | tuple[str, ...],
+    lets_callers_approve: bool,
 ) -> None:
     from tactician.serve import McpPublisher
 
     async with options.open(agents) as published:
         token, secret = os.environ.get(TOKEN_VARIABLE) or None, os.environ.get(SECRET_VARIABLE) or None
-        publisher = McpPublisher(published.platform, *published.agents, name=name, token=token, secret=secret)
+        publisher = McpPublisher(
+            published.platform,
+            *published.agents,
+            name=name,
+            token=token,
+            secret=secret,
+            lets_callers_approve=lets_callers_approve,
+        )
         await _serve(publisher, http, host, allowed_hosts)
 
 

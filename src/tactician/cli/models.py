@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from tactician.errors import TacticianError
+from tactician.cli.choosing import EMBEDDED
+from tactician.errors import ConfigurationError, TacticianError
 from tactician.frozen import frozen
 from tactician.llm import (
     LOCAL_INSTALL_HINT,
@@ -36,6 +37,8 @@ from tactician.llm import (
     UserMessage,
     calculate_cost,
 )
+from tactician.secrets import mask_secrets
+from tactician.text import escape_controls
 
 _THOUSAND = 1000
 _SECONDS = 60.0
@@ -72,16 +75,30 @@ def show_models(console: Console, catalog: ModelCatalog, *, check: bool) -> bool
     Raises:
         ConfigurationError: when there is no model at all.
     """
-    default, reason = catalog.default
+    default, reason = _find_default(catalog)
     entries = (*catalog.list_entries(), *catalog.list_named_entries())
     checks = asyncio.run(_check_all(catalog, entries)) if check else {}
     console.print(_build_table(catalog, default, entries, checks))
     for entry, result in checks.items():
         if result.error is not None:
-            why = str(result.error).removeprefix(f"{entry.full_name}: ")
+            why = mask_secrets(str(result.error)).removeprefix(f"{entry.full_name}: ")
             console.print(f"[red]{escape(entry.full_name)}[/red] does not answer: {escape(why)}", highlight=False)
     _explain(console, default, reason, entries)
     return not any(result.error for result in checks.values())
+
+
+def _find_default(catalog: ModelCatalog) -> tuple[str, str]:
+    """Return the default model and the reason for it.
+
+    Raises:
+        ConfigurationError: when there is none, with the models of a server that nobody has chosen among.
+    """
+    try:
+        return catalog.default
+    except ConfigurationError as error:
+        if names := asyncio.run(catalog.list_served_models()):
+            raise ConfigurationError(f"{error}. It has: {escape_controls(', '.join(names))}") from error
+        raise
 
 
 def _build_table(
@@ -142,7 +159,7 @@ def _describe_health(status: DeploymentStatus | None, check: _Check | None) -> s
     """Return the health of a model as the router saw it; else the result of the check."""
     if status is None or not status.requests:
         return _NOT_CALLED if check is None else check.text
-    failure = f" ({status.failure})" if status.failure else ""
+    failure = f" ({mask_secrets(status.failure)})" if status.failure else ""
     if status.cooldown_seconds:
         cooldown = (
             f"circuit open for {status.cooldown_seconds:.0f} s"
@@ -159,9 +176,16 @@ def _describe_health(status: DeploymentStatus | None, check: _Check | None) -> s
 
 
 async def _check_all(catalog: ModelCatalog, entries: tuple[ModelEntry, ...]) -> dict[ModelEntry, _Check]:
-    """Check all models concurrently except image models, as images are expensive."""
+    """Check all models except image models, as images are expensive: remote models at once, then the embedded ones.
+
+    Loading an embedded model holds up the whole program for a second, which would count as the time of the others.
+    """
     asked = [entry for entry in entries if entry.kind != "images"]
-    return dict(zip(asked, await asyncio.gather(*(_check(catalog, entry) for entry in asked)), strict=True))
+    checks: dict[ModelEntry, _Check] = {}
+    for embedded in (False, True):
+        group = [entry for entry in asked if (entry.full_name.partition(":")[0] == EMBEDDED) is embedded]
+        checks.update(zip(group, await asyncio.gather(*(_check(catalog, entry) for entry in group)), strict=True))
+    return {entry: checks[entry] for entry in asked}
 
 
 async def _check(catalog: ModelCatalog, entry: ModelEntry) -> _Check:
@@ -192,4 +216,4 @@ def _explain(console: Console, default: str, reason: str, entries: tuple[ModelEn
         highlight=False,
     )
     if not any(entry.name == "local" for entry in entries):
-        console.print(f"The embedded model is not installed: {LOCAL_INSTALL_HINT}", markup=False, highlight=False)
+        console.print(f"The embedded model is not installed. {LOCAL_INSTALL_HINT}", markup=False, highlight=False)

@@ -38,7 +38,7 @@ async def start_run(platform: Platform, agent: Runnable, input: str | Mapping[st
     """Run the agent with the input."""
     if planned_spec(agent) is None:
         return await agent.run(input, context=platform.context())
-    return await platform.start(agent, input)
+    return await platform.start(await platform.assemble_for(agent, input), input)
 
 
 async def respond_to(platform: Platform, outcome: Outcome, request: PendingRequest, response: Response) -> Outcome:
@@ -146,7 +146,10 @@ def find_run_id(outcome: Outcome) -> str:
 
 def _describe_how_to_answer(outcome: Outcome, again: str | None) -> str:
     if again is None:
-        return "It waits, and is not kept. Run it in a terminal to answer there, or with --store FILE to answer later."
+        return (
+            "This run waits for an answer, and no store keeps it. "
+            "Run it in a terminal to answer at once, or with --store FILE to answer later."
+        )
     first = outcome.pending[0]
     request = f" {shlex.quote(first.id)}" if len(outcome.pending) > 1 else ""
     role = "" if first.required_role is None else f" --role {shlex.quote(first.required_role)}"

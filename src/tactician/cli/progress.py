@@ -32,6 +32,7 @@ from tactician.process import (
     format_new_messages,
     format_response,
 )
+from tactician.secrets import mask_secrets
 
 
 @dataclass(slots=True)
@@ -142,7 +143,7 @@ class ProgressView:
                 self._print_line(event, f"  [yellow]answer {event.attempt} is not valid: {reason}[/yellow]")
             case RequestDelayed() | RequestRetried() | CircuitOpened() | CircuitClosed() | ModelFellBack():
                 if event.level >= logging.INFO:
-                    self._print_line(event, f"  [yellow]{escape(event.describe())}[/yellow]")
+                    self._print_line(event, f"  [yellow]{escape(mask_secrets(event.describe()))}[/yellow]")
             case _:
                 pass
 
@@ -189,11 +190,11 @@ class ProgressView:
         """Return what the personality says of an event, as markup."""
         moment = event.describe_moment()
         assert moment is not None
-        values = {name: escape(value) for name, value in moment.values.items()}
+        values = {name: escape(mask_secrets(value)) for name, value in moment.values.items()}
         return self.voice.phrase(replace(moment, values=values | styled))
 
     def _print_panel(self, text: str, title: str, colour: str) -> None:
-        self.console.print(Panel(escape(text), title=escape(title), border_style=colour))
+        self.console.print(Panel(escape(mask_secrets(text)), title=escape(title), border_style=colour))
 
     def _print_line(self, event: Event, text: str) -> None:
         depth = max(0, len(event.path) - 1)

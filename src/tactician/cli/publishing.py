@@ -6,14 +6,32 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
 
 from tactician.cli.loading import Loaded, choose_agent
 from tactician.cli.run_command import choose_models
-from tactician.cli.stores import find_store
+from tactician.cli.stores import find_store, open_or_create
+from tactician.config import load_settings
 from tactician.frozen import frozen
+from tactician.loggers import mask_program_logs
 from tactician.platform import Platform
 from tactician.runs import Runnable
-from tactician.stores import MemoryStore, open_store
+
+LetsCallersApprove: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--lets-callers-approve/--no-callers-approve",
+        help="Programs that call over MCP or A2A may approve calls of tools themselves.",
+        show_default=False,
+    ),
+]
+
+
+def may_callers_approve(option: bool | None) -> bool:
+    """Return whether callers may approve: as the option says, else the settings."""
+    return load_settings().serve.lets_callers_approve if option is None else option
 
 
 @frozen
@@ -47,17 +65,18 @@ class PublishingOptions:
     @asynccontextmanager
     async def open(self, agents: Loaded) -> AsyncIterator[Publication]:
         """Open the platform with the agents of the file: the named agents are published, or all where no goal is."""
-        chosen = tuple(choose_agent(agents, name, self.file) for name in self.names)
+        chosen = tuple(choose_agent(agents.everything, name, self.file) for name in self.names)
         models, address = choose_models(agents, self.file, self.model, self.is_scripted), find_store(self.store)
         async with AsyncExitStack() as stack:
-            kept = MemoryStore() if self.keeps else None
-            opened = kept if address is None else await stack.enter_async_context(open_store(address))
+            has_store = self.keeps or address is not None
+            opened = await stack.enter_async_context(open_or_create(address)) if has_store else None
             platform = await stack.enter_async_context(Platform(models, store=opened))
-            platform.register(*agents.values(), *agents.tool_groups)
+            agents.register(platform, chosen)
             yield Publication(platform, chosen or (() if platform.goal_tools(remote=True) else tuple(agents.values())))
 
 
 def run_server(work: Coroutine[object, object, None]) -> None:
     """Run a server until Ctrl-C, which is the way to end it."""
+    mask_program_logs()
     with suppress(KeyboardInterrupt):
         asyncio.run(work)

@@ -14,6 +14,7 @@ from rich.markup import escape
 from tactician.cli.console import Debug, err, out
 from tactician.cli.formatting import format_on_one_line, shorten
 from tactician.errors import ConfigurationError
+from tactician.grammar import format_count
 
 if TYPE_CHECKING:
     from tactician.rag import Chunking, IngestionReport, Library, ProgressListener, RefreshPolicy, SearchResults
@@ -118,12 +119,18 @@ def search(
     regex: Annotated[bool, typer.Option("--regex", "-r", help="A regular expression.")] = False,
     top_k: Annotated[int, typer.Option("--top", "-k", min=1, max=1000, help="The number of hits.")] = 5,
     where: _Filters = None,
+    vector_weight: Annotated[
+        float | None,
+        typer.Option("--vector-weight", min=0, max=1, metavar="SHARE", help="The weight of meaning beside words."),
+    ] = None,
     debug: Debug = False,
 ) -> None:
     """Search a library by words and, with an embedder, by meaning."""
 
     async def work() -> SearchResults:
         async with _open(library, embedder, must_exist=True) as opened:
+            if vector_weight is not None:
+                opened.vector_weight = vector_weight
             find = opened.regex if regex else opened.text if text else opened.search
             return await find(query, top_k=top_k, where=_parse_pairs(where))
 
@@ -199,7 +206,7 @@ def print_report(report: IngestionReport) -> None:
         err.print(format_on_one_line(str(failure)), style="red", markup=False, highlight=False, soft_wrap=True)
     read = f"{len(report.added)} new, {len(report.updated)} changed, {len(report.unchanged)} unchanged"
     others = f"{len(report.removed)} removed, {len(report.failures)} failed"
-    out.print(f"{read}, {others}; {report.chunks:,} chunks", highlight=False)
+    out.print(f"{read}, {others}; {format_count(report.chunks, 'chunk')}", highlight=False)
 
 
 def _print_results(results: SearchResults) -> None:
@@ -209,5 +216,5 @@ def _print_results(results: SearchResults) -> None:
         out.print(line, style="bold", markup=False, highlight=False, soft_wrap=True)
         excerpt = format_on_one_line(shorten(hit.text, _EXCERPT))
         out.print(f"     {excerpt}", markup=False, highlight=False, soft_wrap=True)
-    summary = f"{len(results)} hits by {results.method} search"
+    summary = f"{format_count(len(results), 'hit')} by {results.method} search"
     err.print(f"{summary}. {results.note}" if results.note else summary, style="dim", markup=False, highlight=False)

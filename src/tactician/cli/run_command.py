@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +16,7 @@ import typer
 from tactician.agents import planned_spec
 from tactician.cli.asker import Asker
 from tactician.cli.blueprint_files import NO_ACCESS, Allow, BlueprintAccess, Modules, Root
-from tactician.cli.choosing import EMBEDDED, choose_by_request
+from tactician.cli.choosing import EMBEDDED, choose_by_request, find_only_agent
 from tactician.cli.console import (
     AgentName,
     Debug,
@@ -39,12 +39,15 @@ from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
 from tactician.cli.stores import find_store, format_store_option
 from tactician.errors import ConfigurationError
-from tactician.llm import MODEL_VARIABLE, LanguageModel, ModelCatalog
+from tactician.llm import MODEL_VARIABLE, EmbeddedModel, LanguageModel, ModelCatalog
 from tactician.platform import Mode, Platform
 from tactician.runs import Runnable
 from tactician.stores import DocumentStore, open_store
-from tactician.tools import ToolGroup
 
+NOT_INSTALLED = (
+    "No model is set up for {file}: set a key such as OPENAI_API_KEY, name a model with --model, "
+    "or add --scripted to see what a model would do."
+)
 TOO_SMALL = (
     "The embedded model is too small for {file}: what it writes will make little sense. "
     "Add --scripted to see what a larger model does, or set a key such as OPENAI_API_KEY."
@@ -83,7 +86,7 @@ def run(
     """
     access = BlueprintAccess.of(allow, modules, root)
     agents = load_agents(file, access)
-    named = choose_agent(agents, agent, file) if agent or (len(agents) == 1 and not is_open) else None
+    named = None if agent is None else choose_agent(agents.everything, agent, file)
     opened = find_store(store)
     view = ProgressView(err, prompts, responses, None, find_personality(voice), shows_ids=opened is not None)
     arguments = None if opened is None else format_arguments(file, store, access)
@@ -92,13 +95,24 @@ def run(
 
     async def find_agent(platform: Platform) -> Runnable:
         """Find the agent that runs, and let its plans be drawn."""
-        mode: Mode = "open" if is_open else "closed"
-        chosen = named or await choose_by_request(platform, _join_words(words, file.name), f"{file} has", mode)
+        chosen = named or (None if is_open else find_only_agent(platform))
+        if chosen is None:
+            mode: Mode = "open" if is_open else "closed"
+            chosen = await choose_by_request(platform, _join_words(words, file.name), f"{file} has", mode)
         view.spec = planned_spec(chosen) if plan else None
         return chosen
 
-    outcome = asyncio.run(_run(view, agents, find_agent, words, opened, create_asker(no_input), models, arguments))
-    print_outcome(outcome, arguments)
+    async def work() -> Outcome:
+        async with AsyncExitStack() as stack:
+            documents = None if opened is None else await stack.enter_async_context(open_store(opened))
+            platform = create_platform(agents, view, documents, models, () if named is None else (named,))
+            chosen = await find_agent(platform)
+            await stack.enter_async_context(say_how_to_resume(documents, chosen.name, arguments or ""))
+            with view.watch():
+                outcome = await start_run(platform, chosen, read_input(chosen, words))
+            return await answer_requests(platform, outcome, create_asker(no_input), view.watch)
+
+    print_outcome(asyncio.run(work()), arguments)
 
 
 def read_input(agent: Runnable, words: Sequence[str]) -> str | Mapping[str, str]:
@@ -122,16 +136,15 @@ def _join_words(words: Sequence[str], subject: str) -> str:
 
 
 def create_platform(
-    agents: Mapping[str, Runnable],
+    agents: Loaded,
     view: ProgressView,
     store: DocumentStore | None,
     models: ModelCatalog | LanguageModel,
-    tool_groups: Iterable[ToolGroup] = (),
+    chosen: Iterable[Runnable] = (),
     retention: timedelta | None = None,
 ) -> Platform:
-    """Return a platform with the agents and tool groups of a file."""
-    platform = Platform(models=models, on_event=view, store=store, retention=retention)
-    return platform.register(*agents.values(), *tool_groups)
+    """Return a platform with all that is in a file; members are offered that are chosen."""
+    return agents.register(Platform(models=models, on_event=view, store=store, retention=retention), chosen)
 
 
 def open_catalog(model: str | None = None) -> ModelCatalog:
@@ -148,12 +161,10 @@ def choose_models(agents: Loaded, file: Path, model: str | None, scripted: bool)
         ConfigurationError: when there is no script.
     """
     if scripted:
-        if agents.script is None:
-            raise ConfigurationError(f"{file} has no script: define a function `script` that returns a ScriptedModel.")
-        return agents.script()
+        return agents.run_script(file)
     catalog = open_catalog(model)
     if agents.script is not None and catalog.default[0] == EMBEDDED:
-        say(TOO_SMALL.format(file=file))
+        say((TOO_SMALL if EmbeddedModel.is_installed() else NOT_INSTALLED).format(file=file))
     return catalog
 
 
@@ -165,23 +176,3 @@ def create_asker(no_input: bool) -> Asker | None:
 def format_arguments(file: Path, store: str | None, access: BlueprintAccess = NO_ACCESS) -> str:
     """Return the arguments that name the file and the store, and give a blueprint the same access."""
     return f"{shlex.quote(str(file))}{format_store_option(store)}{access.format_options()}"
-
-
-async def _run(
-    view: ProgressView,
-    agents: Loaded,
-    find_agent: Callable[[Platform], Awaitable[Runnable]],
-    words: Sequence[str],
-    store: str | None,
-    asker: Asker | None,
-    models: ModelCatalog | LanguageModel,
-    arguments: str | None,
-) -> Outcome:
-    async with AsyncExitStack() as stack:
-        opened = None if store is None else await stack.enter_async_context(open_store(store))
-        platform = create_platform(agents, view, opened, models, agents.tool_groups)
-        chosen = await find_agent(platform)
-        await stack.enter_async_context(say_how_to_resume(opened, chosen.name, arguments or ""))
-        with view.watch():
-            outcome = await start_run(platform, chosen, read_input(chosen, words))
-        return await answer_requests(platform, outcome, asker, view.watch)

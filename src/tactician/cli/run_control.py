@@ -22,6 +22,7 @@ from tactician.cli.progress import ProgressView
 from tactician.cli.run_command import create_asker, create_platform, format_arguments, open_catalog
 from tactician.cli.stores import require_store
 from tactician.errors import ConfigurationError, ResponseError, RunConflictError
+from tactician.grammar import format_count
 from tactician.platform import Platform, RunReader, RunView
 from tactician.runs import Approval, PendingRequest, RunStore, approve, kill_run, reject
 from tactician.stores import open_store
@@ -40,9 +41,9 @@ def respond(
         str | None, typer.Option("--reject", metavar="REASON", help="Refuse it; there is no VALUE then.")
     ] = None,
     role: Annotated[
-        str | None, typer.Option("--role", help="The role of whoever answers, where one is required.")
+        str | None, typer.Option("--role", help="The role of the person who answers, if a role is required.")
     ] = None,
-    by: Annotated[str | None, typer.Option("--by", help="The name of whoever answers; it is kept.")] = None,
+    by: Annotated[str | None, typer.Option("--by", help="The name of the person who answers; it is saved.")] = None,
     model: ModelName = None,
     voice: PersonalityName = None,
     allow: Allow = None,
@@ -106,7 +107,7 @@ def prune(
 ) -> None:
     """Delete the runs that ended longer ago than an age, with their steps."""
     deleted = asyncio.run(_prune(older_than, require_store(store)))
-    out.print(f"{deleted} deleted", highlight=False)
+    out.print(f"{format_count(deleted, 'run')} deleted", highlight=False)
 
 
 async def _prune(age: timedelta, store: str) -> int:
@@ -147,7 +148,7 @@ async def run_on_platform(
     view = ProgressView(err, voice=find_personality(voice))
     agents = load_agents(file, access)
     async with open_store(require_store(store)) as documents:
-        platform = create_platform(agents, view, documents, open_catalog(model), agents.tool_groups)
+        platform = create_platform(agents, view, documents, open_catalog(model))
         run = await RunReader(documents).get(id)
         arguments = format_arguments(file, store, access)
         async with say_how_to_resume(documents, run.name, arguments, None if is_new else id):
@@ -159,7 +160,9 @@ def _split(words: list[str], *, has_value: bool) -> tuple[str | None, str, Path]
     required = 2 if has_value else 1
     if not required <= len(words) <= required + 1:
         expected = "[REQUEST] VALUE FILE" if has_value else "[REQUEST] FILE"
-        raise ConfigurationError(f"respond ID takes {expected}, and got: {' '.join(words)}")
+        raise ConfigurationError(
+            f"respond ID takes {expected}, and got: {' '.join(words)}. FILE has the agent that goes on with the answer."
+        )
     request = words[0] if len(words) > required else None
     return request, words[-2] if has_value else "", Path(words[-1])
 

@@ -14,9 +14,12 @@ from tactician.cli.console import out
 from tactician.cli.formatting import format_time, format_usage, shorten
 from tactician.cli.outcomes import print_pending
 from tactician.cli.statuses import format_status
+from tactician.grammar import format_count
 from tactician.llm import AssistantMessage, Message, join_text
 from tactician.platform import RunComparison, RunView, StepView
 from tactician.process import DEFAULT_BINDING, GAVE_NOTHING
+from tactician.secrets import find_masking, mask_secrets
+from tactician.text import escape_controls
 
 _LONG_TEXT: Final = 300
 _BEGINNINGS: Final = frozenset({"start", "resume", "fork"})
@@ -54,7 +57,7 @@ def print_comparison(comparison: RunComparison) -> None:
     """Print two runs side by side: status, common steps, and different steps."""
     first, second, common = comparison.first, comparison.second, len(comparison.common)
     out.print(_tabulate_facts(first, second))
-    both = f"The first {common} steps are the same." if common else "They have no steps in common."
+    both = f"The first {format_count(common, 'step')} are the same." if common else "They have no steps in common."
     out.print(both, highlight=False)
     if comparison.first_steps or comparison.second_steps:
         columns = (column for run in (first, second) for column in (Column("step", justify="right"), escape(run.id)))
@@ -74,11 +77,11 @@ def _summarize(run: RunView) -> Iterator[str]:
     if run.goal is not None:
         yield f"reached [green]{escape(run.goal)}[/green]"
     if run.failure is not None:
-        yield f"[red]{escape(run.failure)}[/red]"
+        yield f"[red]{escape(mask_secrets(run.failure))}[/red]"
     if run.output:
-        yield f"→ {escape(run.output)}"
+        yield f"→ {escape(mask_secrets(run.output))}"
     if run.problem is None:
-        yield f"[dim]{format_usage(run.seconds, run.tally)} · {run.steps} steps[/dim]"
+        yield f"[dim]{format_usage(run.seconds, run.tally)} · {format_count(run.steps, 'step')}[/dim]"
     # What has run is in the history.
     if set_by_actions := [
         _format_condition(*condition) for condition in run.conditions.items() if not condition[0].startswith("ran ")
@@ -100,8 +103,8 @@ def _format_condition(condition: str, value: bool) -> str:
 def _tabulate_history(view: RunView) -> Table:
     table = Table("action", "at", "took", "gave")
     for run in view.history:
-        tries = f" ({run.attempts} attempts)" if run.attempts > 1 else ""
-        gave = ", ".join(run.outputs) if run.error is None else run.error
+        tries = f" ({format_count(run.attempts, 'attempt')})" if run.attempts > 1 else ""
+        gave = ", ".join(run.outputs) if run.error is None else escape_controls(mask_secrets(run.error))
         colour = "green" if run.error is None else "red"
         took = f"{format_usage(run.seconds, run.tally)}{tries}"
         table.add_row(f"[{colour}]{escape(run.action)}[/{colour}]", format_time(run.started_at), took, escape(gave))
@@ -112,7 +115,7 @@ def _tabulate_objects(view: RunView) -> Table:
     table = Table("type", "name", "value")
     for item in view.objects:
         name = "" if item.binding == DEFAULT_BINDING else item.binding
-        value = shorten(to_json(item.value).decode())
+        value = shorten(to_json(find_masking().mask_json(item.value)).decode())
         row = escape(item.type.rpartition(".")[2]), escape(name), escape(value)
         table.add_row(*row, style="dim" if item.is_hidden else None)
     return table

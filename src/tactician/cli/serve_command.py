@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import AsyncExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from socket import socket
 from types import FrameType
@@ -14,12 +15,14 @@ import typer
 from rich.markup import escape
 
 from tactician import serve as server
+from tactician.cli.a2a_options import GrpcPort, PrivatePush, create_a2a_settings
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root
-from tactician.cli.console import Debug, ModelName, StoreUrl, err
-from tactician.cli.loading import load_agents
-from tactician.cli.publishing import run_server
-from tactician.cli.run_command import open_catalog
+from tactician.cli.console import Debug, ModelName, Scripted, StoreUrl, err
+from tactician.cli.loading import Loaded, load_agents
+from tactician.cli.publishing import LetsCallersApprove, may_callers_approve, run_server
+from tactician.cli.run_command import choose_models
 from tactician.cli.stores import find_store, open_or_create
+from tactician.config import load_settings
 from tactician.errors import ConfigurationError
 from tactician.extras import require_extra
 from tactician.listening import is_loopback, listen, write_url
@@ -29,7 +32,7 @@ from tactician.runs import DEFAULT_LEASE
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from tactician.serve import Person
+    from tactician.serve import A2aSettings, Person
 
 TOKEN_VARIABLE: Final = "TACTICIAN_TOKEN"
 _PATIENCE: Final = 1
@@ -50,7 +53,11 @@ def serve(
     lease: Annotated[
         float, typer.Option("--lease", min=1, help="Seconds after which others continue the runs of a dead server.")
     ] = DEFAULT_LEASE,
+    private_push: PrivatePush = False,
+    grpc_port: GrpcPort = None,
+    lets_callers_approve: LetsCallersApprove = None,
     model: ModelName = None,
+    scripted: Scripted = False,
     allow: Allow = None,
     modules: Modules = None,
     root: Root = None,
@@ -61,27 +68,44 @@ def serve(
     The variable TACTICIAN_TOKEN has a bearer token for all that the server does. With neither that nor --people, only
     programs on this machine may call.
     """
-    limits = server.RequestLimits(lease=lease)
+    settings = load_settings().serve
+    limits = server.RequestLimits(
+        lease=lease, events_per_run=settings.events_per_run, runs_with_events=settings.runs_with_events
+    )
     access = BlueprintAccess.of(allow, modules, root)
     loaded = [load_agents(file, access) for file in files]
-    callers = _find_people(people)
+    models = choose_models(Loaded.merge(loaded), files[0], model, scripted)
+    callers, approve = _find_people(people), may_callers_approve(lets_callers_approve)
     if callers is None and not is_loopback(host):
         raise ConfigurationError(
             f"Programs on other machines may call {host} only with tokens: set {TOKEN_VARIABLE}, or add --people FILE."
         )
 
+    def create_settings() -> A2aSettings | None:
+        if find_spec("a2a") is None and not private_push and grpc_port is None:
+            return None
+        return create_a2a_settings(host, private_push=private_push, grpc_port=grpc_port)
+
     async def work() -> None:
         async with AsyncExitStack() as stack:
             kept = find_store(store)
             opened = await stack.enter_async_context(open_or_create(kept))
-            platform = await stack.enter_async_context(Platform(models=open_catalog(model), store=opened))
+            platform = await stack.enter_async_context(Platform(models=models, store=opened))
             for agents in loaded:
-                platform.register(*agents.values(), *agents.tool_groups)
+                agents.register(platform)
             if kept is None:
                 err.print("Runs end with this program: add --store FILE to keep them.", style="yellow")
             with listen(host, port) as listening:
                 address = url or write_url(listening)
-                app = server.app(platform, people=callers, hosts=names or None, limits=limits, url=address)
+                app = server.app(
+                    platform,
+                    people=callers,
+                    hosts=names or None,
+                    limits=limits,
+                    url=address,
+                    lets_callers_approve=approve,
+                    a2a=create_settings(),
+                )
                 await _serve(app, listening)
 
     run_server(work())

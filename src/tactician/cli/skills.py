@@ -9,6 +9,7 @@ import typer
 
 from tactician.cli.console import Debug, err, out
 from tactician.cli.formatting import format_on_one_line
+from tactician.grammar import format_count
 
 skills = typer.Typer(name="skills", help="Agent skills: folders with a SKILL.md.", no_args_is_help=True)
 _Paths = Annotated[
@@ -36,7 +37,7 @@ def check(
         out.print(format_on_one_line(line), markup=False, highlight=False, soft_wrap=True)
     if problems:
         raise typer.Exit(1)
-    count = f"{len(folders)} skill{'s' if len(folders) != 1 else ''}"
+    count = format_count(len(folders), "skill")
     err.print(f"[green]{count}, nothing is wrong[/green]")
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError
+from tactician.runs import RunStore
 from tactician.stores import DocumentStore, MemoryStore, open_store, store_path
 
 STORE_VARIABLE: Final = "TACTICIAN_STORE"
@@ -39,11 +40,15 @@ def require_store(address: str | None) -> str:
 
 @asynccontextmanager
 async def open_or_create(address: str | None) -> AsyncIterator[DocumentStore]:
-    """Open the store at an address; without an address, one in memory."""
+    """Open the store at an address; without an address, one in memory.
+
+    It is asked once, so that a server does not start with a store that nothing can be kept in.
+    """
     if address is None:
         yield MemoryStore()
         return
     async with open_store(address) as store:
+        await RunStore(store).load("")
         yield store
 
 

@@ -13,7 +13,7 @@ from tactician.cli.board_drawing import BoardDrawing, BoardLine
 from tactician.cli.formatting import format_usage
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.ensemble import TaskRestored, TaskResumed, TaskSuspended
-from tactician.events import Event, OpenSpan, OpenSpans, SpanKind
+from tactician.events import Event, OpenSpan, OpenSpans, SpanFacts, SpanKind
 from tactician.llm import UsageTally
 from tactician.loop import TurnCompleted
 from tactician.runs import ModelReturned
@@ -25,6 +25,15 @@ _MARKS: Final = {
     "waiting": "[yellow]?[/yellow]",
     "completed": "[green]✓[/green]",
     "skipped": "[dim]·[/dim]",
+    "retry": "[yellow]↻[/yellow]",
+    "retry_predecessor": "[yellow]↻[/yellow]",
+}
+_DECISIONS: Final = {
+    "edit": "edited",
+    "exit_early": "ends here",
+    "reject": "rejected",
+    "retry": "once more",
+    "retry_predecessor": "the phase before once more",
 }
 _FAILED: Final = "[red]✗[/red]"
 _FEWEST_LINES: Final = 4
@@ -128,7 +137,8 @@ class TaskBoard:
         facts = event.describe_span()
         if event.closes is not None:
             self._open.remove(row)
-            row.status, row.detail = facts.status or "completed", str(facts.facts.get("reason", ""))
+            row.status = facts.status or "completed"
+            row.detail = str(facts.facts.get("reason", "")) or _describe_decision(facts)
             row.seconds = event.seconds if isinstance(event, TaskRestored) else max(0.0, event.time - row.started)
             return row
         row.id, row.status, row.detail, row.seconds, row.is_ended = event.id, "running", "", None, False
@@ -148,7 +158,7 @@ class TaskBoard:
                 ended.seconds = max(0.0, event.time - ended.started)
         if not isinstance(span, TaskRow):
             return None
-        span.detail = event.prompts if isinstance(event, TaskSuspended) else facts.error or ""
+        span.detail = event.prompts if isinstance(event, TaskSuspended) else facts.error or _describe_decision(facts)
         return span
 
     def _count(self, event: Event) -> None:
@@ -201,6 +211,15 @@ class _LiveBoard(Live):
     @override
     def get_renderable(self) -> RenderableType:
         return self._board.draw(max(_FEWEST_LINES, self.console.height - _FEWEST_LINES) if self.is_started else None)
+
+
+def _describe_decision(facts: SpanFacts) -> str:
+    """Return what a review decided, other than that all goes on, and why; empty for what is no review."""
+    decision = str(facts.facts.get("decision") or "")
+    if decision in ("", "approve", "continue"):
+        return ""
+    feedback = str(facts.content.get("feedback") or "")
+    return f"{_DECISIONS.get(decision, decision)}{': ' if feedback else ''}{feedback}"
 
 
 def _count_lines(row: TaskRow) -> int:

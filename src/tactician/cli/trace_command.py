@@ -15,6 +15,7 @@ from tactician.cli.formatting import shorten
 from tactician.cli.stores import require_store
 from tactician.errors import ConfigurationError, RunNotFoundError
 from tactician.events import read_event_log
+from tactician.grammar import format_count
 from tactician.platform import RunReader
 from tactician.stores import open_store
 from tactician.trace import Trace, TraceNode
@@ -82,7 +83,7 @@ def _format(node: TraceNode) -> str:
     use = node.total_use
     facts = [] if node.status == "completed" else [node.status]
     facts += [] if node.seconds is None else [f"{node.seconds:.3f} s"]
-    facts += [f"{use.total_tokens} tokens"] if use.total_tokens else []
+    facts += [format_count(use.total_tokens, "token")] if use.total_tokens else []
     facts += [] if use.cost is None else [f"${use.cost:.4f}"]
     error = f"  [red]{escape(shorten(node.error))}[/red]" if node.error else ""
     name = f"[dim]{escape(node.kind)}[/dim] [{colour}]{escape(node.name)}[/{colour}]"

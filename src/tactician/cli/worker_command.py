@@ -22,6 +22,7 @@ from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
 from tactician.cli.run_command import create_platform, open_catalog
 from tactician.cli.stores import require_store
+from tactician.loggers import mask_program_logs
 from tactician.platform import Platform, Worker
 from tactician.stores import DocumentStore, open_store
 
@@ -47,11 +48,10 @@ def worker(
     view = ProgressView(err, voice=find_personality(voice), shows_ids=True)
     logger = logging.getLogger("tactician.platform.worker")
     logger.addHandler(_Lines(debug))
+    mask_program_logs()
     if debug:
         logger.setLevel(logging.DEBUG)
-    make = partial(
-        create_platform, agents, view, models=open_catalog(model), tool_groups=agents.tool_groups, retention=retention
-    )
+    make = partial(create_platform, agents, view, models=open_catalog(model), retention=retention)
     asyncio.run(_work(make, require_store(store), name, parallel))
 
 
@@ -94,5 +94,6 @@ class _Lines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record."""
         err.print(f"[red]{escape(record.getMessage())}[/red]", highlight=False, soft_wrap=True)
-        if self._debug and record.exc_info:
-            err.print(logging.Formatter().formatException(record.exc_info), markup=False, highlight=False)
+        traceback = logging.Formatter().formatException(record.exc_info) if record.exc_info else record.exc_text
+        if self._debug and traceback:
+            err.print(traceback, markup=False, highlight=False)

@@ -13,7 +13,8 @@ from typing_extensions import TypedDict, override
 
 from tactician.code_mode.limits import CodeLimits, check_monty
 from tactician.code_mode.script import Sandbox, run_script
-from tactician.code_mode.signatures import describe_function, list_parameters, name_functions
+from tactician.code_mode.signatures import create_function, describe_functions, name_functions
+from tactician.code_mode.variables import ScriptVariables
 from tactician.errors import DeclarationError, StoredStateError, ToolError
 from tactician.events import new_id
 from tactician.llm import ToolCall, ToolResult, ToolSpec
@@ -35,8 +36,9 @@ _INTRODUCTION: Final = (
     "Run a Python script that calls functions. Use it for several calls at once, loops, and work on their results. "
     "The value of the last line and what is printed come back. A function that fails raises RuntimeError. Several "
     "calls can be awaited together by asyncio.gather; then await each call in the script. There are no files, no "
-    "network, and few modules: json, re, math, datetime, asyncio. Functions:"
+    "network, and few modules: json, re, math, datetime, asyncio."
 )
+_VARIABLES: Final = " Variables and functions that a script defines are there in the next script."
 
 
 class _Arguments(BaseModel):
@@ -65,6 +67,7 @@ class CodeTool(ToolProvider):
         name: the name for the model.
         limits: the limits of a script.
         needs_approval: wait for an approval of each script; a function decides by the arguments.
+        required_role: role that a person needs to approve a script; anybody may, when `None`.
 
     Raises:
         MissingExtraError: when the extra `monty` is not installed.
@@ -78,17 +81,28 @@ class CodeTool(ToolProvider):
         name: str = "run_code",
         limits: CodeLimits | None = None,
         needs_approval: NeedsApproval = False,
+        required_role: str | None = None,
     ) -> None:
         check_monty()
         self.name = name
         self.limits = limits or CodeLimits()
-        self.needs_approval = needs_approval
+        self._traits = ToolTraits(calls_tools=True, needs_approval=needs_approval, required_role=required_role)
         listed, self._providers = split_providers(tools)
         self._listed = tuple(map(as_tool, listed))
         name_functions(self._listed)
         if not (self._listed or self._providers):
             raise DeclarationError("CodeTool", ["it has no tools"])
         self._last: ScriptTool | None = None
+
+    @property
+    def needs_approval(self) -> NeedsApproval:
+        """Approval of scripts: true, false, or a function that decides by the arguments."""
+        return self._traits.needs_approval
+
+    @property
+    def required_role(self) -> str | None:
+        """The role that a person needs to approve a script."""
+        return self._traits.required_role
 
     @property
     def contents(self) -> tuple[ToolLike, ...]:
@@ -105,7 +119,7 @@ class CodeTool(ToolProvider):
         loaded = [await provider.load_tools() for provider in self._providers]
         tools = (*self._listed, *chain.from_iterable(loaded))
         if self._last is None or self._last.tools != tools:
-            self._last = ScriptTool(self.name, tools, self.limits, self.needs_approval)
+            self._last = ScriptTool(self.name, tools, self.limits, self._traits)
         return (self._last,)
 
     @override
@@ -121,7 +135,7 @@ class ScriptTool(Tool):
         name: the name for the model.
         tools: the tools that scripts may call.
         limits: the limits of a script.
-        needs_approval: wait for an approval of each script.
+        traits: the special behaviour in the turn loop.
 
     Attributes:
         tools: the tools that scripts may call.
@@ -130,22 +144,22 @@ class ScriptTool(Tool):
         DeclarationError: when two tools have the same name.
     """
 
-    def __init__(self, name: str, tools: tuple[Tool, ...], limits: CodeLimits, needs_approval: NeedsApproval) -> None:
-        functions = name_functions(tools)
+    def __init__(self, name: str, tools: tuple[Tool, ...], limits: CodeLimits, traits: ToolTraits) -> None:
+        functions = {name: tool.for_scripts() for name, tool in name_functions(tools).items()}
         self.tools = tools
         self._names = {function: tool.name for function, tool in functions.items()}
         self._toolbox = Toolbox(functions.values())
-        self._parameters = {function: list_parameters(tool.spec) for function, tool in functions.items()}
+        self._functions = {name: create_function(tool) for name, tool in functions.items()}
         self._limits = limits
-        described = (describe_function(function, tool.spec) for function, tool in functions.items())
+        introduction = f"{_INTRODUCTION}{_VARIABLES if limits.state else ''}"
         schema = {
             "type": "object",
             "properties": {"code": {"type": "string", "description": "the script"}},
             "required": ["code"],
             "additionalProperties": False,
         }
-        self._spec = ToolSpec(name, "\n".join((_INTRODUCTION, *described)), schema)
-        self.traits = ToolTraits(calls_tools=True, needs_approval=needs_approval)
+        self._spec = ToolSpec(name, f"{introduction} Functions:\n{describe_functions(functions)}", schema)
+        self.traits = traits
 
     @property
     def spec(self) -> ToolSpec:
@@ -169,8 +183,18 @@ class ScriptTool(Tool):
         if (invoker := context.find(ToolInvoker)) is None:
             raise ToolError("Scripts run in the turns of a model only, where their calls can be checked.")
         calls = _ScriptCalls(context, invoker, self._toolbox, self._names)
-        output = await run_script(code, self._parameters, calls.call, calls.create_sandbox(self._limits))
-        return "\n".join(filter(None, (output.printed.rstrip("\n"), output.value))) or "done"
+        variables = ScriptVariables(context.checkpoint, self.name, self._limits.state)
+        sandbox = calls.create_sandbox(self._limits, variables.load())
+        output = await run_script(code, self._functions, calls.call, sandbox)
+        note = "" if variables.keep(output.state) else _describe_lost(output.state, self._limits)
+        return "\n".join(filter(None, (output.printed.rstrip("\n"), output.value, note))) or "done"
+
+
+def _describe_lost(state: bytes, limits: CodeLimits) -> str:
+    return (
+        f"[The variables of this script are not kept: they have {len(state):,} bytes, and {limits.state:,} are "
+        "allowed. The next script finds those from before it.]"
+    )
 
 
 class _ScriptCalls:
@@ -184,7 +208,7 @@ class _ScriptCalls:
         self._place = context.checkpoint
         self._id = new_id() if self._place is None else self._place.path.rpartition("/")[2]
 
-    def create_sandbox(self, limits: CodeLimits) -> Sandbox:
+    def create_sandbox(self, limits: CodeLimits, state: bytes | None) -> Sandbox:
         """Create the surroundings of the script: those of its first run."""
         started = self._context.clock.time()
         if self._place is not None:
@@ -193,7 +217,7 @@ class _ScriptCalls:
                 started = known
             else:
                 self._place.set(started=started)
-        return Sandbox(limits, datetime.fromtimestamp(started, UTC), self._id)
+        return Sandbox(limits, datetime.fromtimestamp(started, UTC), self._id, state)
 
     async def call(self, number: int, function: str, arguments: str) -> ToolResult:
         """Call a tool, or return the result of a call that has ended before.

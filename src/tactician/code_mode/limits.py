@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tactician.errors import MissingExtraError
+from tactician.extras import describe_install
 from tactician.frozen import frozen
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class CodeLimits:
         calls: number of calls of tools.
         output: bytes that it may print.
         code: characters of the script.
+        state: bytes of the variables that the next script finds again; 0 to keep none.
     """
 
     seconds: float = 5.0
@@ -30,6 +32,7 @@ class CodeLimits:
     calls: int = 100
     output: int = 50_000
     code: int = 50_000
+    state: int = 250_000
 
     def to_monty(self) -> pydantic_monty.ResourceLimits:
         """Return the limits for the sandbox."""
@@ -53,6 +56,6 @@ def check_monty() -> None:
         import pydantic_monty
     except ImportError as error:
         raise MissingExtraError(
-            'Code mode needs pydantic-monty, which is not installed. Run: pip install "tactician[monty]"'
+            f"Code mode needs pydantic-monty, which is not installed. {describe_install('monty')}"
         ) from error
     assert pydantic_monty.__version__

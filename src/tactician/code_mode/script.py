@@ -14,10 +14,12 @@ from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from tactician.code_mode.limits import CodeLimits
+from tactician.code_mode.signatures import ScriptFunction
 from tactician.documents import did_you_mean
 from tactician.errors import ToolError
 from tactician.flow import gather_or_suspend
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.llm import ToolResult
 
 if TYPE_CHECKING:
@@ -47,23 +49,26 @@ class Sandbox:
         limits: its limits.
         now: the time that it sees.
         seed: the seed of its random numbers.
+        state: the variables of scripts before it; `None` when there are none.
     """
 
     limits: CodeLimits
     now: datetime
     seed: str
+    state: bytes | None = None
 
 
 @frozen
 class ScriptOutput:
-    """Output of a script: what it printed, and the value of its last line as JSON."""
+    """Output of a script: what it printed, the value of its last line as JSON, and its variables."""
 
     printed: str
     value: str
+    state: bytes
 
 
 async def run_script(
-    code: str, functions: Mapping[str, tuple[str, ...]], call: CallTool, sandbox: Sandbox
+    code: str, functions: Mapping[str, ScriptFunction], call: CallTool, sandbox: Sandbox
 ) -> ScriptOutput:
     """Run a script to its end. It may await its calls, also several at once.
 
@@ -71,7 +76,7 @@ async def run_script(
 
     Args:
         code: the script.
-        functions: names of its functions, with those of their parameters in order.
+        functions: its functions by their names.
         call: function that calls a tool.
         sandbox: its surroundings.
 
@@ -96,10 +101,13 @@ async def run_script(
                 },
             ) as session,
         ):
+            if sandbox.state is not None:
+                await session.load_session(sandbox.state)
             value = await runner.run(session, code, printed)
+            state = await session.dump()
     except MontyError as error:
         raise ToolError(_describe(error, printed.output)) from error
-    return ScriptOutput(printed.output, _write_value(value))
+    return ScriptOutput(printed.output, _write_value(value), state)
 
 
 @cache
@@ -114,7 +122,7 @@ def _wait_at_exit() -> None:
 
 class _ScriptRunner:
     def __init__(
-        self, functions: Mapping[str, tuple[str, ...]], call: CallTool, limits: CodeLimits, *, is_concurrent: bool
+        self, functions: Mapping[str, ScriptFunction], call: CallTool, limits: CodeLimits, *, is_concurrent: bool
     ) -> None:
         self._functions = functions
         self._call = call
@@ -155,24 +163,26 @@ class _ScriptRunner:
             return await snapshot.resume({"exception": NameError(f"there is no function {name!r}.{hint}")})
         self._calls += 1
         if self._calls > self._limits.calls:
-            return await snapshot.resume({"exception": RuntimeError(f"all {self._limits.calls} calls are used up")})
+            return await snapshot.resume(
+                {"exception": RuntimeError(f"the limit of {format_count(self._limits.calls, 'call')} is used up")}
+            )
         try:
-            arguments = _write_arguments(self._functions[name], snapshot.args, snapshot.kwargs)
+            arguments = _write_arguments(self._functions[name].parameters, snapshot.args, snapshot.kwargs)
         except TypeError as error:
             return await snapshot.resume({"exception": TypeError(f"{name}: {error}")})
         if self._is_concurrent or snapshot.allow_eager_await:
             self._open[snapshot.call_id] = (name, arguments)
             return await snapshot.resume({"future": ...})
-        return await snapshot.resume(_create_answer(await self._call(snapshot.call_id, name, arguments)))
+        return await snapshot.resume(await self._answer(snapshot.call_id, name, arguments))
+
+    async def _answer(self, number: int, name: str, arguments: str) -> ExternalSettledResult:
+        return _create_answer(await self._call(number, name, arguments), self._functions[name])
 
     async def _answer_open_calls(self, snapshot: AsyncFutureSnapshot) -> AsyncSnapshot:
         """Call the tools that the script waits for, all at once, and answer in a fixed order."""
         ids = sorted(snapshot.pending_call_ids)
-        results = await gather_or_suspend(*(self._call_open(number) for number in ids))
-        return await snapshot.resume({i: _create_answer(result) for i, result in zip(ids, results, strict=True)})
-
-    async def _call_open(self, number: int) -> ToolResult:
-        return await self._call(number, *self._open.pop(number))
+        answers = await gather_or_suspend(*(self._answer(number, *self._open.pop(number)) for number in ids))
+        return await snapshot.resume(dict(zip(ids, answers, strict=True)))
 
 
 def _stand_in() -> None:
@@ -199,10 +209,12 @@ def _write_arguments(parameters: tuple[str, ...], positional: tuple[object, ...]
     return text
 
 
-def _create_answer(result: ToolResult) -> ExternalSettledResult:
+def _create_answer(result: ToolResult, function: ScriptFunction) -> ExternalSettledResult:
     """Return the answer to a call: a value where the result is JSON, else its text; for an error, an exception."""
     if result.is_error:
         return {"exception": RuntimeError(result.content)}
+    if function.gives_text:
+        return {"return_value": result.content}
     try:
         value: JsonValue = from_json(result.content)
     except ValueError:

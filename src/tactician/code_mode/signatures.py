@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import keyword
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final, cast
+from typing import Final
 
+from tactician.code_mode.types import TypeWriter, describe, get_mapping, list_required
 from tactician.errors import DeclarationError
-from tactician.llm import ToolSpec
+from tactician.frozen import frozen
 from tactician.tools import Tool
 
-_TYPES: Final = {
-    "string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "dict"
-}  # fmt: skip
 _LONGEST: Final = 1_000
+_LONGEST_DEFAULT: Final = 100
 
 
 def name_functions(tools: Iterable[Tool]) -> dict[str, Tool]:
@@ -38,42 +36,49 @@ def name_functions(tools: Iterable[Tool]) -> dict[str, Tool]:
     return functions
 
 
-def describe_function(name: str, spec: ToolSpec) -> str:
-    """Return the signature of a function, and what it is for."""
-    properties = _get_mapping(spec.parameters, "properties")
-    required = spec.parameters.get("required")
-    needed = required if isinstance(required, list) else []
+@frozen
+class ScriptFunction:
+    """Function that a script calls.
+
+    Attributes:
+        parameters: the names of its parameters, in order.
+        gives_text: true when its result is text, also where that looks like JSON.
+    """
+
+    parameters: tuple[str, ...]
+    gives_text: bool
+
+
+def create_function(tool: Tool) -> ScriptFunction:
+    """Return the function that stands for a tool."""
+    gives_text = (tool.output_schema or {}).get("type") == "string"
+    return ScriptFunction(tuple(get_mapping(tool.spec.parameters, "properties")), gives_text)
+
+
+def describe_functions(functions: Mapping[str, Tool]) -> str:
+    """Return the classes that functions take and return, then their signatures and what they are for."""
+    types = TypeWriter()
+    described = [_describe_function(name, tool, types) for name, tool in functions.items()]
+    return "\n".join((*types.classes, *described))
+
+
+def _describe_function(name: str, tool: Tool, types: TypeWriter) -> str:
+    schema = tool.spec.parameters
+    properties = get_mapping(schema, "properties")
+    required = list_required(schema)
     parameters = [
-        f"{key}: {_write_type(schema)}{'' if key in needed else ' = ...'}" for key, schema in properties.items()
+        f"{key}: {types.write(inner, f'{name}_{key}', schema)}{'' if key in required else _write_default(inner)}"
+        for key, inner in properties.items()
     ]
-    notes = [
-        f"    {key}: {text}"
-        for key, schema in properties.items()
-        if isinstance(schema, Mapping) and (text := schema.get("description"))
-    ]
-    purpose = " ".join(spec.description.split())[:_LONGEST]
-    return "\n".join((f"{name}({', '.join(parameters)})", f"    {purpose}", *notes))
+    result = tool.output_schema
+    returned = "" if result is None else f" -> {types.write(result, f'{name}_result', result)}"
+    notes = [f"    {key}: {text}" for key, inner in properties.items() if (text := describe(inner))]
+    purpose = " ".join(tool.description.split())[:_LONGEST]
+    return "\n".join((f"{name}({', '.join(parameters)}){returned}", f"    {purpose}", *notes))
 
 
-def list_parameters(spec: ToolSpec) -> tuple[str, ...]:
-    """Return the names of the parameters, in order."""
-    return tuple(_get_mapping(spec.parameters, "properties"))
-
-
-def _get_mapping(schema: Mapping[str, object], key: str) -> Mapping[str, object]:
-    value = schema.get(key)
-    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
-
-
-def _write_type(schema: object, depth: int = 0) -> str:
-    """Return a type hint for a JSON schema; `object` when it would be long."""
-    if not isinstance(schema, Mapping) or depth > 4:
-        return "object"
-    if isinstance(options := schema.get("enum"), list):
-        return f"Literal[{', '.join(json.dumps(option) for option in options[:20])}]"
-    if isinstance(kinds := schema.get("anyOf"), list):
-        return " | ".join(dict.fromkeys(_write_type(kind, depth + 1) for kind in kinds[:10]))
-    kind = schema.get("type")
-    if kind == "array":
-        return f"list[{_write_type(schema.get('items'), depth + 1)}]"
-    return _TYPES.get(kind, "object") if isinstance(kind, str) else "dict" if "$ref" in schema else "object"
+def _write_default(schema: object) -> str:
+    if not isinstance(schema, Mapping) or "default" not in schema:
+        return " = ..."
+    text = repr(schema["default"])
+    return f" = {text if len(text) <= _LONGEST_DEFAULT else '...'}"

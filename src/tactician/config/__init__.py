@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tactician.config.model_settings import RetryRuleSettings as RetryRuleSettings
     from tactician.config.model_settings import RouterSettings as RouterSettings
     from tactician.config.model_settings import RoutingPolicy as RoutingPolicy
+    from tactician.config.settings import A2aTable as A2aTable
     from tactician.config.settings import AttemptSettings as AttemptSettings
     from tactician.config.settings import McpOAuthSettings as McpOAuthSettings
     from tactician.config.settings import McpServerSettings as McpServerSettings
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tactician.config.settings import ProcessSettings as ProcessSettings
     from tactician.config.settings import PromptSettings as PromptSettings
     from tactician.config.settings import RankingSettings as RankingSettings
+    from tactician.config.settings import ServeSettings as ServeSettings
     from tactician.config.settings import Settings as Settings
     from tactician.config.settings import TelemetrySettings as TelemetrySettings
     from tactician.config.settings import TemplateSettings as TemplateSettings
@@ -44,9 +46,9 @@ else:
                 "RouterSettings RoutingPolicy"
             ),
             "tactician.config.settings": (
-                "AttemptSettings McpOAuthSettings McpServerSettings MemorySettings PlanningTable PlatformSettings "
-                "ProcessSettings PromptSettings RankingSettings Settings TelemetrySettings TemplateSettings "
-                "ToolGroupSettings"
+                "A2aTable AttemptSettings McpOAuthSettings McpServerSettings MemorySettings PlanningTable "
+                "PlatformSettings ProcessSettings PromptSettings RankingSettings ServeSettings Settings "
+                "TelemetrySettings TemplateSettings ToolGroupSettings"
             ),
             "tactician.config.variables": "apply_variables find_variable",
         },

@@ -31,8 +31,8 @@ def find_settings() -> Settings | None:
 def load_settings(path: str | Path | None = None) -> Settings:
     """Return the settings in `path`, else in the file of TACTICIAN_CONFIG, else in `./tactician.toml`.
 
-    Without any of these files, the settings are the defaults. Environment variables come before the file: see
-    `find_variable`. Those of models are read by a `ModelCatalog`.
+    Without any of these files, and with an empty TACTICIAN_CONFIG, the settings are the defaults. Environment
+    variables come before the file: see `find_variable`. Those of models are read by a `ModelCatalog`.
 
     Raises:
         ConfigurationError: when a named file is missing, or a file is not TOML; with every setting that does not exist
@@ -47,7 +47,10 @@ def _load_file(path: str | Path | None) -> Settings:
     from tactician.config.settings import Settings
     from tactician.documents import UnreadableFileError, load_document, validate_document
 
-    named = path or os.environ.get(PATH_VARIABLE)
+    variable = os.environ.get(PATH_VARIABLE)
+    if path is None and variable == "":
+        return Settings.model_construct()  # an empty variable means no file at all
+    named = path or variable
     file = Path(named or FILE_NAME)
     try:
         document = load_document(file, format="toml")

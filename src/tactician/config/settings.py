@@ -93,7 +93,8 @@ class PlatformSettings(DocumentModel):
     """Settings of the `[platform]` table.
 
     Attributes:
-        personality: the default style of progress on the command line; see `tactician run --personality`.
+        personality: the default voice of progress on the command line and of `log.enable`; see
+            `tactician run --personality`.
         data_binding: attempts at valid objects.
         ranking: the choice of agents and goals.
         memory: what is remembered.
@@ -163,10 +164,14 @@ class McpServerSettings(DocumentModel):
         exclude: names or patterns of tools to leave out.
         prefix: text before the names of the tools.
         approval: names or patterns of tools whose calls wait for an approval.
+        approval_role: role that a person needs to approve these calls.
         description: the purpose of the tools.
         permissions: the access of the tools outside of the program.
         timeout: seconds that a call may take.
         sampling: true when the model of an agent answers when the server asks for a model.
+        max_samples: number of answers of that model that a call may ask for.
+        repeats_calls: true when a call of a server before 2026 may be made again that asked a person, and ended before
+            the answer came.
     """
 
     command: str | None = Field(default=None, min_length=1)
@@ -181,10 +186,13 @@ class McpServerSettings(DocumentModel):
     exclude: tuple[str, ...] = ()
     prefix: str | None = None
     approval: tuple[str, ...] = ()
+    approval_role: str | None = Field(default=None, min_length=1)
     description: str = ""
     permissions: tuple[Literal["internet_access", "host_access"], ...] = ()
     timeout: Above = 300.0
     sampling: bool = True
+    max_samples: int = Field(default=10, ge=0)
+    repeats_calls: bool = False
 
     @model_validator(mode="after")
     def _is_one_server(self) -> Self:
@@ -232,6 +240,24 @@ class TelemetrySettings(DocumentModel):
     capture: Literal["off", "standard", "full"] | None = None
 
 
+class A2aTable(DocumentModel):
+    """Settings of the `[a2a]` table: servers of A2A that the command line starts.
+
+    Attributes:
+        private_push: true to send notifications to private addresses.
+        grpc_port: the port for gRPC; no gRPC without it.
+        grpc_url: the host and the port at which clients reach it, behind a proxy.
+        grpc_certificate: a file with the certificate chain of the server, as PEM: gRPC is encrypted.
+        grpc_key: a file with its private key, as PEM.
+    """
+
+    private_push: bool = False
+    grpc_port: int | None = Field(default=None, ge=0, le=65535)
+    grpc_url: str | None = Field(default=None, min_length=1)
+    grpc_certificate: str | None = None
+    grpc_key: str | None = None
+
+
 class TemplateSettings(DocumentModel):
     """Settings of the `[templates]` table.
 
@@ -249,6 +275,20 @@ class TemplateSettings(DocumentModel):
         return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
 
 
+class ServeSettings(DocumentModel):
+    """Settings of the `[serve]` table, for `tactician serve`, `tactician mcp serve` and `tactician a2a serve`.
+
+    Attributes:
+        lets_callers_approve: true when programs that call over MCP or A2A may approve calls of tools themselves.
+        events_per_run: number of events of a run that a server keeps in its memory for readers that come late.
+        runs_with_events: number of runs of which it keeps events.
+    """
+
+    lets_callers_approve: bool = False
+    events_per_run: int = Field(default=10_000, ge=1)
+    runs_with_events: int = Field(default=1000, ge=1)
+
+
 class Settings(DocumentModel):
     """Content of `tactician.toml`."""
 
@@ -261,3 +301,5 @@ class Settings(DocumentModel):
     prompts: dict[str, PromptSettings] = Field(default_factory=dict)
     templates: TemplateSettings = create_table(TemplateSettings)
     telemetry: TelemetrySettings = create_table(TelemetrySettings)
+    a2a: A2aTable = create_table(A2aTable)
+    serve: ServeSettings = create_table(ServeSettings)

@@ -18,6 +18,7 @@ from tactician.conversation.saved_form import (
 )
 from tactician.errors import StoredStateError
 from tactician.events import new_id
+from tactician.grammar import format_count
 from tactician.llm import Message
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Conversation(MessageList):
         self.version = 0
 
     def __repr__(self) -> str:
-        return f"Conversation({len(self._list)} messages, id={self._id!r})"
+        return f"Conversation({format_count(len(self._list), 'message')}, id={self._id!r})"
 
     @property
     def messages(self) -> Messages:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from tactician.events import Event
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 
 
 @frozen(kw_only=True)
@@ -27,4 +28,4 @@ class ConversationSummarized(Event):
     def describe(self) -> str:
         """Return how much was summarized, or why it was not."""
         did = "summarized" if self.error is None else "could not summarize"
-        return f"{did} {self.messages} messages{'' if self.error is None else f': {self.error}'}"
+        return f"{did} {format_count(self.messages, 'message')}{'' if self.error is None else f': {self.error}'}"

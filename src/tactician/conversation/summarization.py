@@ -35,7 +35,8 @@ class Summarization(WindowStrategy):
     Attributes:
         max_tokens: length of the window.
         keep_recent: number of newest messages that are never summarized; calls stay with their results.
-        model: the name of the summarizing model, at the instances of the agent's model; the agent's model, when `None`.
+        model: the name of the summarizing model, at the responder or the instances of the agent's model; the agent's
+            model, when `None`.
         prompt: the instructions for that model.
         counter: token counter; that of the run's model by default.
 

@@ -86,7 +86,7 @@ def make_document(data: object, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS
     try:
         text = json.dumps(data)
     except (TypeError, ValueError, RecursionError) as error:
-        raise DocumentError("The document is wrong", [Problem("", f"it has no JSON form: {error}")]) from error
+        raise DocumentError("The document is not valid", [Problem("", f"it has no JSON form: {error}")]) from error
     return DataDocument(parse_json(text, limits))
 
 

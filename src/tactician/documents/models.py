@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import ClassVar, Final, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, to_json
 
 from tactician.documents.data import Data, DataPath
 from tactician.documents.document import DataDocument
@@ -31,6 +31,7 @@ _JSON_WORDS = {
     "dict_type": _NOT_AN_OBJECT,
     "model_type": _NOT_AN_OBJECT,
 }
+_BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
 
 
 class DocumentModel(BaseModel):
@@ -149,7 +150,10 @@ def _unknown(meant: str | None) -> str:
 
 def _say(error: ErrorDetails) -> str:
     message = _JSON_WORDS.get(error["type"], error["msg"].removeprefix("Value error, "))
-    if not isinstance(value := error.get("input"), str):
+    value = error.get("input")
+    if isinstance(value, int | float) and error["type"] in _BOUNDS:
+        return f"{message}, got: {to_json(value).decode()}"
+    if not isinstance(value, str):
         return message
     if message in (_NOT_AN_ARRAY, _NOT_AN_OBJECT) and find_variable(value) is not None:
         return f"{message}, for which a variable cannot stand"

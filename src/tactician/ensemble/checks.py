@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -18,8 +17,10 @@ from tactician.ensemble.task_input import Values
 from tactician.ensemble.template import find_names
 from tactician.ensemble.workflows import Workflow
 from tactician.errors import Problem
+from tactician.grammar import add_article
+from tactician.loggers import get_logger
 
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 
 
 def find_structure_problems(
@@ -219,7 +220,7 @@ def _find_stranger(path: str, task: Task, agents: Sequence[object]) -> Iterator[
 def _find_agent_mistakes(path: str, task: Task) -> Iterator[tuple[str, str]]:
     agent = task.agent
     if agent is not None and task.tools and not isinstance(agent, Agent):
-        kind = f"{name_agent(agent)!r} is a {type(agent).__name__}"
+        kind = f"{name_agent(agent)!r} is {add_article(type(agent).__name__)}"
         yield f"{path}.tools", f"{kind}: tools can be added to an Agent only"
     if isinstance(agent, Agent) and task.output_type not in (None, own := agent.output_type) and own is not None:
         other = f"the agent {agent.name!r} has another output type, {own!r}"

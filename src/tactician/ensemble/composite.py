@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, Generic, NamedTuple, cast
+
+from typing_extensions import TypeVar
 
 from tactician.ensemble.learning import LearningStores
 from tactician.ensemble.roster import NO_ROSTER, Roster
@@ -18,6 +20,7 @@ from tactician.llm import ModelLike
 from tactician.runs import RunContext, Runnable, RunResult
 from tactician.tools import ToolLike
 
+T_co = TypeVar("T_co", covariant=True, default=object)
 NO_STORES: Final = LearningStores()
 
 
@@ -65,7 +68,7 @@ class TaskTemplate(NamedTuple):
     names: tuple[str, ...]
 
 
-class Composite(ABC):
+class Composite(ABC, Generic[T_co]):
     """Work of a task that is done by other tasks: a loop, a graph, a map-reduce, an ensemble.
 
     It is a handler, which gets a `TaskInput`. In an ensemble its tasks have the model and the tools of the ensemble.
@@ -112,13 +115,14 @@ class Composite(ABC):
         """Return the templates of its tasks, with places inside it."""
         return ()
 
-    def as_task(self) -> Task:
+    def as_task(self) -> Task[T_co]:
         """Return the task that it does."""
         return self._task
 
     @cached_property
-    def _task(self) -> Task:
-        return Task(self.description, id=self.id, context=self.context, handler=self)
+    def _task(self) -> Task[T_co]:
+        task = Task(self.description, id=self.id, context=self.context, handler=self)
+        return cast("Task[T_co]", task)  # the type of what the tasks inside give
 
     async def __call__(self, task: TaskInput) -> object:
         """Do the task in the run of the running code."""

@@ -12,6 +12,7 @@ from typing import Final
 from tactician.documents import did_you_mean
 from tactician.ensemble.argument_kinds import TEXTS, as_list, is_count
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 
 
 @frozen
@@ -96,10 +97,15 @@ class HierarchicalConstraints:
         if self.allowed_workers and role not in self.allowed_workers:
             return f"{role!r} is not one of the allowed workers: {', '.join(map(repr, sorted(self.allowed_workers)))}"
         if self.max_delegations and len(calls) >= self.max_delegations:
-            return f"all {self.max_delegations} delegations are used up: answer with what you have"
+            return (
+                f"the limit of {format_count(self.max_delegations, 'delegation')} is used up: answer with what you have"
+            )
         limit = self.max_calls_per_worker.get(role)
         if limit is not None and calls.count(role) >= limit:
-            return f"{role!r} has had all of its {limit} delegations: use what it gave, or ask another worker"
+            return (
+                f"the limit of {format_count(limit, 'delegation')} to {role!r} is used up: "
+                "use its answers, or ask another worker"
+            )
         if missing := self._find_earlier(role, completed):
             return f"{role!r} is in a later stage: delegate to {', '.join(map(repr, missing))} first"
         return None

@@ -12,7 +12,7 @@ DEFAULT_ROLE: Final = "Specialist"
 _MOST_WORDS: Final = 8
 _VERBS_OF: Final = {
     "Analyst": "analyze analyse compare measure interpret",
-    "Calculator": "calculate compute count add sum",
+    "Calculator": "calculate compute count add",
     "Classifier": "classify categorize categorise label sort",
     "Designer": "design sketch lay",
     "Developer": "develop implement code program build fix refactor",
@@ -34,7 +34,12 @@ _ROLE_OF: Final = {verb: role for role, verbs in _VERBS_OF.items() for verb in v
 def choose_role(description: str) -> str:
     """Return the role for the first known verb among the first eight words of a description."""
     words = re.findall(r"[^\W\d_]+", " ".join(description.split()[:_MOST_WORDS]).lower())
-    return next((_ROLE_OF[word] for word in words if word in _ROLE_OF), DEFAULT_ROLE)
+    for word, following in zip(words, (*words[1:], ""), strict=False):
+        if word == "sum":
+            return "Summarizer" if following == "up" else "Calculator"
+        if word in _ROLE_OF:
+            return _ROLE_OF[word]
+    return DEFAULT_ROLE
 
 
 def create_default_agent(task: Task) -> Agent:

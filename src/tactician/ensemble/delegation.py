@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from pydantic import JsonValue
+from typing_extensions import TypeForm
 
 from tactician.ensemble.argument_kinds import COUNT, LIST, MAPPING, TEXT, ArgumentKind, as_list, replace_strangers
 from tactician.errors import DeclarationError
@@ -73,7 +74,7 @@ class DelegationRequest:
     expected_output: str = ""
     scope: Mapping[str, JsonValue] = field(default_factory=dict)
     priority: DelegationPriority = DelegationPriority.NORMAL
-    output_type: type[object] | None = None
+    output_type: TypeForm[object] | None = None
     max_output_retries: int = 0
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
     id: str = field(default_factory=new_id)

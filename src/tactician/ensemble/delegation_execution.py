@@ -22,7 +22,7 @@ from tactician.ensemble.delegation_events import DelegationCompleted, Delegation
 from tactician.ensemble.delegation_log import DelegationEntry, DelegationLog, create_response
 from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
 from tactician.ensemble.output_creation import create_task_output
-from tactician.ensemble.prompts import build_prompt, list_delegation_sections
+from tactician.ensemble.prompts import build_prompt, find_prompt_type, list_delegation_sections
 from tactician.ensemble.results import EnsembleResult, ExitReason
 from tactician.ensemble.task_input import TaskInput, Values
 from tactician.ensemble.task_output import TaskOutput
@@ -156,7 +156,7 @@ class DelegationExecutor:
         if not role.strip() or not request.task.strip():
             return "the role and the task must not be blank"
         if place.depth >= place.limit:
-            return f"{place.limit} delegations are inside each other already, which is the limit: do the task yourself"
+            return f"delegations are nested {place.limit} deep, which is the limit: do the task yourself"
         if role == delegator.role:
             return "you cannot delegate to yourself"
         if (worker := self._workers.get(role)) is None:
@@ -184,7 +184,8 @@ class DelegationExecutor:
         values = {**self._values, **{name: as_text(value) for name, value in request.scope.items()}}
         task = TaskInput(entry.task_id, request.task, request.expected_output, values=values)
         sections = list_delegation_sections(request, inside)
-        prompt = "\n\n".join((*sections, build_prompt(task, request.output_type, inside)))
+        kind = find_prompt_type(worker.runnable, request.output_type)
+        prompt = "\n\n".join((*sections, build_prompt(task, kind, inside)))
         runnable = worker.expect(request.output_type, 1 + request.max_output_retries)
         worker_input = replace(task, text=request.task) if worker.is_handler else prompt
         result = await runnable.run(worker_input, context=inside)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Annotated, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from typing_extensions import TypeForm
 
 from tactician.ensemble.delegation import DelegationPriority, DelegationRequest, DelegationResponse, DelegationStatus
 from tactician.ensemble.output_encoding import OutputCodec
@@ -59,7 +60,7 @@ class DelegationLog:
 
     __slots__ = ("_checkpoint", "_entries", "_kinds", "_types")
 
-    def __init__(self, context: RunContext, types: Types, kinds: Mapping[str, type[object] | None]) -> None:
+    def __init__(self, context: RunContext, types: Types, kinds: Mapping[str, TypeForm[object] | None]) -> None:
         assert context.checkpoint is not None
         self._checkpoint = context.checkpoint.at("delegations")
         self._types = types

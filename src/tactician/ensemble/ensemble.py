@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import cast
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tactician.agents import Agent, Member
 from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
@@ -43,15 +43,18 @@ from tactician.runs import Budget, Input, RunContext, with_formatter
 from tactician.tools import ToolLike
 from tactician.trace import CaptureMode
 
+T_co = TypeVar("T_co", covariant=True, default=object)
 
-class Ensemble(EnsembleRunnable):
+
+class Ensemble(EnsembleRunnable[T_co]):
     """Tasks with an order, done by agents and functions.
 
     The input of a run is a mapping with the values for the templates of the tasks, or text, or any object, which
     becomes text. Text is `{input}` in templates; when no template names it, it stands in the prompts of the first
     tasks: the first task of a sequence, else all tasks without a context.
 
-    An ensemble holds no state of a run: the same object may run many times at once.
+    An ensemble holds no state of a run: the same object may run many times at once. For type checkers, its output has
+    the `output_type` of its tasks where they agree; else the union of their types, or `object`.
 
     Args:
         name: the name.
@@ -94,9 +97,9 @@ class Ensemble(EnsembleRunnable):
     def __init__(
         self,
         name: str,
-        tasks: Sequence[TaskLike] = (),
+        tasks: Sequence[TaskLike[T_co]] = (),
         *,
-        phases: Sequence[Phase] | None = None,
+        phases: Sequence[Phase[T_co]] | None = None,
         description: str | None = None,
         agents: Sequence[object] | None = None,
         model: ModelLike | None = None,
@@ -119,7 +122,7 @@ class Ensemble(EnsembleRunnable):
         context_format: ContextFormat | ContextFormatter | None = None,
     ) -> None:
         self.name = name
-        self.phases = as_list(phases or ())
+        self.phases: tuple[Phase, ...] = as_list(phases or ())
         self.tasks = as_tasks(tasks)
         self.agents = None if agents is None else as_list(agents)
         self.model = model
@@ -155,7 +158,7 @@ class Ensemble(EnsembleRunnable):
         """The description by default: a list of the tasks."""
         return f"Does these tasks: {'; '.join(task.label for task in self.tasks)}"
 
-    def as_task(self) -> Task:
+    def as_task(self) -> Task[T_co]:
         """Return the task for which the ensemble stands in another ensemble."""
         return self._task
 
@@ -210,14 +213,15 @@ class Ensemble(EnsembleRunnable):
                 context.find_model(self.synthesize)
             except ConfigurationError as error:
                 yield Problem("synthesize", str(error))
-        yield from find_model_problems(self._structure.places, context)
+        yield from find_model_problems(self._structure.list_equipped(), context)
         yield from find_team_model_problems(self._structure.list_delegates(), context)
 
     @override
-    def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+    def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult[T_co]]:
         self._check(input, context)
         shown = self._show(input) if input.text else input
-        return self._begin(TaskEnvironment(shown, self._structure.first_ids), context)
+        running = self._begin(TaskEnvironment(shown, self._structure.first_ids), context)
+        return cast("Coroutine[object, object, EnsembleResult[T_co]]", running)  # the type of what the tasks give
 
     def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
         """Run the tasks inside a run that has checked them.
@@ -255,8 +259,8 @@ class Ensemble(EnsembleRunnable):
         return await choose_workflow(EnsembleStructure(self, casting))(environment, context)
 
     @override
-    def _with_trace(self, context: RunContext | None) -> RunContext | None:
-        traced = context if self.trace is None else super()._with_trace(context)
+    def prepare_context(self, context: RunContext | None) -> RunContext | None:
+        traced = context if self.trace is None else super().prepare_context(context)
         return observe_run(traced, self.listeners, self.capture)
 
     def _check(self, input: EnsembleInput, context: RunContext) -> None:
@@ -286,5 +290,5 @@ class Ensemble(EnsembleRunnable):
         return choose_workflow(self._structure)
 
     @cached_property
-    def _task(self) -> Task:
-        return NestedEnsemble(self).as_task()
+    def _task(self) -> Task[T_co]:
+        return cast("Task[T_co]", NestedEnsemble(self).as_task())

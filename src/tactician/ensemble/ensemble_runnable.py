@@ -5,21 +5,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Awaitable, Coroutine, Iterator, Mapping
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tactician.agents import BaseRunnable
 from tactician.conversation import Conversation
+from tactician.documents import suggest_options
 from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput, create_arguments_type
 from tactician.ensemble.results import EnsembleResult
 from tactician.errors import Problem
 from tactician.runs import Budget, Input, Response, RunContext, run_blocking
 
+T_co = TypeVar("T_co", covariant=True, default=object)
 
-class EnsembleRunnable(BaseRunnable[object]):
+
+class EnsembleRunnable(BaseRunnable[T_co]):
     """Runnable whose input has values for the templates of tasks, and whose result is an `EnsembleResult`."""
-
-    budget: Budget | None = None
-    """The budget of each run that names no other budget."""
 
     @property
     @abstractmethod
@@ -42,7 +42,7 @@ class EnsembleRunnable(BaseRunnable[object]):
         """Yield a problem for each model that cannot be used."""
 
     @abstractmethod
-    def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+    def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult[T_co]]:
         """Check the tasks and the input, and run the tasks inside a run.
 
         Args:
@@ -55,10 +55,11 @@ class EnsembleRunnable(BaseRunnable[object]):
         """
 
     @override
-    def _work(self, input: Input, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+    def _work(self, input: Input, context: RunContext) -> Coroutine[object, object, EnsembleResult[T_co]]:
         return self.run_inside(EnsembleInput.create(input), context)
 
     @override
+    @suggest_options
     async def run(
         self,
         input: Input = None,
@@ -66,7 +67,7 @@ class EnsembleRunnable(BaseRunnable[object]):
         context: RunContext | None = None,
         budget: Budget | None = None,
         conversation: Conversation | None = None,
-    ) -> EnsembleResult:
+    ) -> EnsembleResult[T_co]:
         """Run the tasks.
 
         Args:
@@ -82,12 +83,12 @@ class EnsembleRunnable(BaseRunnable[object]):
             EnsembleDefinitionError: with all mistakes in the ensemble and in the input; then no task has run.
             TaskFailedError: when a task fails; it has the outputs of all that were completed.
         """
-        checked, limit = EnsembleInput.create(input), self.budget if budget is None else budget
+        checked = EnsembleInput.create(input)
 
-        def work(_: Input, inside: RunContext) -> Awaitable[EnsembleResult]:
+        def work(_: Input, inside: RunContext) -> Awaitable[EnsembleResult[T_co]]:
             return self.run_inside(checked, inside)
 
-        result = await self._start(checked.to_plain(), context, limit, conversation, work)
+        result = await self._start(checked.to_plain(), context, budget, conversation, work)
         return result if isinstance(result, EnsembleResult) else EnsembleResult.of(result, self.name)
 
     @override
@@ -98,16 +99,24 @@ class EnsembleRunnable(BaseRunnable[object]):
         *,
         context: RunContext | None = None,
         conversation: Conversation | None = None,
-    ) -> EnsembleResult:
+    ) -> EnsembleResult[T_co]:
         """Continue a waiting run, in this or another process; see `BaseRunnable.resume`."""
         result = await super().resume(run_id, responses, context=context, conversation=conversation)
         return EnsembleResult.of(result, self.name)
 
     @override
-    def run_sync(self, input: Input = None, *, conversation: Conversation | None = None) -> EnsembleResult:
+    @suggest_options
+    def run_sync(
+        self,
+        input: Input = None,
+        *,
+        context: RunContext | None = None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
+    ) -> EnsembleResult[T_co]:
         """Run from a program without an event loop; see `run`.
 
         Raises:
             RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.
         """
-        return run_blocking(self.run(input, conversation=conversation))
+        return run_blocking(self.run(input, context=context, budget=budget, conversation=conversation))

@@ -9,7 +9,8 @@ from tactician.ensemble.phase_decisions import PhaseReviewRecord
 from tactician.ensemble.results import EnsembleResult
 from tactician.ensemble.task_output import TaskOutput
 from tactician.errors import DocumentError, LeaseLostError, StoreError
-from tactician.runs import RunError, RunKilledError, RunResult
+from tactician.runs import RunError, RunKilledError, RunResult, RunStatus, get_end_status, is_final
+from tactician.text import describe_error
 
 INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
 """Errors that are not those of a task: the run continues elsewhere, or nowhere."""
@@ -37,12 +38,14 @@ class TaskFailedError(RunError):
         skipped: Mapping[str, str],
     ) -> None:
         super().__init__(message, cast("RunResult[None]", result))  # it has no output
+        result.failed = {task_id: describe_error(error) for task_id, error in failed.items()}
         self.completed = completed
         self.failed = failed
         self.skipped = skipped
-        first = next(iter(failed.values()), None)
-        if isinstance(first, RunError):
-            self.status = first.status
+        statuses = [get_end_status(error) for error in failed.values()]
+        if statuses:  # a limit ends the run, whatever else has failed
+            self.status = RunStatus.TERMINATED if RunStatus.TERMINATED in statuses else statuses[0]
+        self.is_final = any(map(is_final, failed.values()))
 
 
 class CompositeError(RunError):
@@ -75,6 +78,8 @@ class MapReduceError(CompositeError):
 
 class ReviewRejectedError(RunError):
     """Nobody has decided in time about a task whose review has `on_timeout="reject"`."""
+
+    is_final = True
 
 
 class ConstraintViolationError(TaskFailedError):

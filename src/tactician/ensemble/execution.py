@@ -15,7 +15,6 @@ from tactician.ensemble.task_execution import TaskExecution, TaskPlan, TasksRun
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.flow import StepFailed, StepSkipped, StepSuspended
-from tactician.runs import RunError
 
 
 class TaskRunner(TasksRun):
@@ -72,7 +71,7 @@ class TaskRunner(TasksRun):
         if execution.is_completed and (saved := execution.output) is not None:
             return restore_task(execution, saved)
         if plan.key in self.failures:
-            raise RunError(self.failures[plan.key], execution.create_failed_result())
+            raise execution.restore_failure()
         return perform_task(execution)
 
     def _find_context(self, plan: TaskPlan) -> tuple[TaskOutput, ...]:

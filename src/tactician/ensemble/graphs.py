@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tactician.diagrams import DiagramEdge
 from tactician.documents import did_you_mean
@@ -26,10 +26,12 @@ from tactician.ensemble.task_input import Revision, TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import escape_template
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.runs import RunContext, Runnable
 
 END: Final = "END"
 """Target of edges that end a graph."""
+T_co = TypeVar("T_co", covariant=True, default=object)
 DEFAULT_MAX_STEPS: Final = 50
 _MOST_SHOWN: Final = 5
 _LONGEST_OUTPUT: Final = 200
@@ -54,7 +56,7 @@ class Edge:
         return f"{self.source!r} -> {END if self.target == END else repr(self.target)}{condition}"
 
 
-class Graph(TaskGroup):
+class Graph(TaskGroup[T_co]):
     """Tasks as states; a single state runs at a time. After each, the first edge that matches leads to the next.
 
     In an ensemble it stands in the place of a task. A state whose task names no context gets the output of the state
@@ -75,7 +77,7 @@ class Graph(TaskGroup):
 
     def __init__(
         self,
-        states: Mapping[str, TaskLike],
+        states: Mapping[str, TaskLike[T_co]],
         *,
         start: str,
         edges: Sequence[Edge],
@@ -188,9 +190,14 @@ class _GraphRunnable(GroupRunnable[Graph]):
             if number > self.group.max_steps:
                 raise self._create_limit_error(walk, context)
             place = context.at(f"step-{number}")
-            walk.add(state, await self._visit(state, walk, environment, place))
+            inside = place if self._is_final(state) else place.with_held_text()
+            walk.add(state, await self._visit(state, walk, environment, inside))
             state = END if environment.has_ended else await self._choose_next(walk, place)
         return self._conclude(walk.outputs, walk.outputs[-1:], context)
+
+    def _is_final(self, state: str) -> bool:
+        """Return whether a state leads to the end only, so that its output is that of the graph."""
+        return all(edge.target == END and edge.when is None for edge in self.group.edges if edge.source == state)
 
     async def _visit(
         self, state: str, walk: _Walk, environment: TaskEnvironment, place: RunContext
@@ -241,7 +248,7 @@ class _GraphRunnable(GroupRunnable[Graph]):
 
     def _create_limit_error(self, walk: _Walk, context: RunContext) -> GraphError:
         message = (
-            f"{self.subject}: END is not reached after {self.group.max_steps} steps. "
+            f"{self.subject}: END is not reached after {format_count(self.group.max_steps, 'step')}. "
             f"Outputs: {_describe_outputs(walk)}. Check the edges, or raise max_steps"
         )
         return GraphError(message, self._create_failed_result(walk.outputs, context))

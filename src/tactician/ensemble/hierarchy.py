@@ -29,6 +29,7 @@ from tactician.ensemble.task_signals import EnsembleExit
 from tactician.ensemble.template import fill_template
 from tactician.ensemble.worker import TeamWorker, describe_workers
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.llm import ModelLike
 from tactician.runs import RunContext
 from tactician.text import describe_error
@@ -124,7 +125,15 @@ async def run_hierarchy(
     model, outbox = hierarchy.manager.model, environment.outbox
     learning = HierarchyLearning(hierarchy.jobs, environment.input, model, context, outbox)
     recalled = await learning.load()
-    work = ManagerWork(hierarchy.manager, last, hierarchy.role, environment.input, hierarchy.reviews, context)
+    work = ManagerWork(
+        hierarchy.manager,
+        last,
+        hierarchy.role,
+        environment.input,
+        hierarchy.reviews,
+        context,
+        is_checked=bool(hierarchy.constraints.required_workers),
+    )
 
     def conclude(reason: ExitReason, answer: TaskOutput | None = None) -> EnsembleResult:
         duration = max(0.0, context.clock.time() - began)
@@ -147,7 +156,10 @@ async def run_hierarchy(
         if isinstance(error, ConstraintViolationError) and error.result.run_id == context.run_id:
             raise  # it is of this hierarchy, and not of another inside
         failed = conclude(ExitReason.FAILED)
-        message = f"{name}: the manager failed after {len(failed.task_outputs)} delegations: {describe_error(error)}"
+        message = (
+            f"{name}: the manager failed after "
+            f"{format_count(len(failed.task_outputs), 'delegation')}: {describe_error(error)}"
+        )
         completed = {output.task_id: output for output in failed.task_outputs}
         raise TaskFailedError(message, failed, completed, {last.task.id: error}, {}) from error
     await learning.keep(answer)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final, Literal, TypeAlias, get_args
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tactician.diagrams import DiagramEdge
 from tactician.ensemble.assignment import assign
@@ -26,8 +26,10 @@ from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import escape_template
 from tactician.ensemble.workflows import Workflow, find_context
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.runs import RunContext, Runnable
 
+T_co = TypeVar("T_co", covariant=True, default=object)
 DEFAULT_MAX_ITERATIONS: Final = 5
 LoopLimitPolicy: TypeAlias = Literal["return_last", "raise", "flag"]
 LoopOutputs: TypeAlias = Literal["last", "final_task", "all"]
@@ -45,7 +47,7 @@ class Window:
     iterations: int
 
 
-class Loop(TaskGroup):
+class Loop(TaskGroup[T_co]):
     """Tasks that are repeated in their order until a predicate holds.
 
     In an ensemble it stands in the place of a task. A task of the loop that names no context gets the output of
@@ -71,7 +73,7 @@ class Loop(TaskGroup):
 
     def __init__(
         self,
-        tasks: Sequence[TaskLike],
+        tasks: Sequence[TaskLike[T_co]],
         *,
         until: OutputPredicate | None = None,
         max_iterations: int = DEFAULT_MAX_ITERATIONS,
@@ -145,6 +147,8 @@ class _LoopRunnable(GroupRunnable[Loop]):
         while len(iterations) < self.group.max_iterations:
             number = len(iterations) + 1
             place = context.at(f"iteration-{number}")
+            if not self._is_final(number):
+                place = place.with_held_text()
             known = self._count_known(iterations)
             surroundings = replace(
                 inside,
@@ -161,6 +165,11 @@ class _LoopRunnable(GroupRunnable[Loop]):
         if self.group.until is None:
             return self._end(iterations, context)
         return self._end_at_limit(iterations, context)
+
+    def _is_final(self, number: int) -> bool:
+        """Return whether the outputs of an iteration are those of the loop, whatever they are."""
+        is_last, group = number == self.group.max_iterations, self.group
+        return is_last and (group.until is None or group.on_limit != "raise")
 
     def _count_known(self, iterations: Iterations) -> int:
         """Return the number of earlier iterations, the last ones, that the tasks remember."""
@@ -196,7 +205,8 @@ class _LoopRunnable(GroupRunnable[Loop]):
             return self._end(iterations, context, limit_reached=self.group.on_limit == "flag")
         outputs = _join(iterations)
         message = (
-            f"{self.subject}: its `until` has not held after {len(iterations)} iterations; the last output is: "
+            f"{self.subject}: its `until` has not held after "
+            f"{format_count(len(iterations), 'iteration')}; the last output is: "
             f"{outputs[-1].raw[:500]}"
         )
         raise LoopLimitError(message, self._create_failed_result(outputs, context))
@@ -206,7 +216,7 @@ class _LoopRunnable(GroupRunnable[Loop]):
         drawings = [job.draw(f"{prefix}_{number}") for number, job in enumerate(self.jobs.values())]
         edges = [DiagramEdge(a.exit, b.entry) for a, b in pairwise(drawings)]
         until = "" if self.group.until is None else f"until {describe_predicate(self.group.until)}, "
-        back = f"{until}at most {self.group.max_iterations} times"
+        back = f"{until}at most {format_count(self.group.max_iterations, 'time')}"
         edges.append(DiagramEdge(drawings[-1].exit, drawings[0].entry, back, "dashed"))
         return Drawing.combine(drawings, edges, drawings[0].entry, drawings[-1].exit)
 

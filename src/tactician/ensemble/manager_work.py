@@ -31,6 +31,7 @@ class ManagerWork:
         input: the input of the run.
         settings: the settings of the ensemble for reviews.
         context: the context of the run.
+        is_checked: true when the `check` of an answer may refuse it.
     """
 
     def __init__(
@@ -41,6 +42,8 @@ class ManagerWork:
         input: EnsembleInput,
         settings: ReviewSettings,
         context: RunContext,
+        *,
+        is_checked: bool = False,
     ) -> None:
         last = job.task
         self._manager = manager
@@ -50,6 +53,7 @@ class ManagerWork:
         own = replace(job, runnable=manager, role=role)
         self._before = find_task_gate("before", own, settings, is_last=True)
         self._after = find_task_gate("after", own, settings, is_last=True)
+        self._is_checked = is_checked or self._after is not None or self._is_typed
         self._reviewer = settings.reviewer
         self._context = context
 
@@ -95,6 +99,8 @@ class ManagerWork:
             return self._manager.run(prompt, context=inside)
 
         place = self._context.at("manager" if number == 1 else f"manager-{number}")
+        if self._is_checked:
+            place = place.with_held_text(is_checked=True)
         if self._reviewer is None:
             return await work(self._task, place)
         return await work_with_reviewer(work, self._reviewer, self._task, place)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tactician.diagrams import DiagramEdge
 from tactician.ensemble.assignment import Assignment, assign
@@ -30,12 +30,14 @@ from tactician.ensemble.task_makers import TaskMaker, is_task_maker, prepare_tas
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import escape_template
 from tactician.errors import Problem
+from tactician.grammar import format_count
 from tactician.runs import RunContext, Runnable
 from tactician.text import describe_error
 from tactician.tools import as_text
 
 T = TypeVar("T")
 R = TypeVar("R")
+T_co = TypeVar("T_co", covariant=True, default=object)
 DEFAULT_CHUNK_SIZE: Final = 5
 DEFAULT_MAX_LEVELS: Final = 10
 _CHARACTERS_PER_TOKEN: Final = 4
@@ -48,7 +50,7 @@ def estimate_tokens(text: str) -> int:
     return ceil(len(text) / _CHARACTERS_PER_TOKEN)
 
 
-class MapReduce(TaskGroup, Generic[T]):
+class MapReduce(TaskGroup[T_co], Generic[T, T_co]):
     """A task for each item, and tasks that combine the outputs, level by level, until a single output is left.
 
     In an ensemble it stands in the place of a task. The descriptions of the tasks that functions return are no
@@ -83,10 +85,10 @@ class MapReduce(TaskGroup, Generic[T]):
         items: Sequence[T] | Callable[[TaskInput], Sequence[T]],
         *,
         map: TaskMaker[T],
-        reduce: TaskMaker[Sequence[TaskOutput]],
+        reduce: TaskMaker[Sequence[TaskOutput], T_co],
         chunk_size: int | None = None,
         max_tokens: int | None = None,
-        direct: TaskMaker[Sequence[T]] | None = None,
+        direct: TaskMaker[Sequence[T], T_co] | None = None,
         estimate: TokenEstimator = estimate_tokens,
         max_levels: int = DEFAULT_MAX_LEVELS,
         max_parallel: int | None = None,
@@ -103,7 +105,7 @@ class MapReduce(TaskGroup, Generic[T]):
         self.estimate = estimate
         self.max_levels = max_levels
         self.max_parallel = max_parallel
-        self.amount = "items" if callable(self.items) else f"{len(self.items)} items"
+        self.amount = "items" if callable(self.items) else format_count(len(self.items), "item")
         makers: Mapping[str, object] = {"map": map, "reduce": reduce, "direct": direct}
         templates = {name: maker for name, maker in makers.items() if isinstance(maker, Task)}
         super().__init__(id or f"MapReduce: {self.amount}", description, templates, context)
@@ -251,7 +253,9 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         revision = None if name == "map" else level.environment.revision  # it is about the whole
         revisions = {} if revision is None else {job.task.id: revision for job in jobs}
         environment = replace(level.environment, known=known, revisions=revisions)
-        result = await run_tasks(f"{self.subject}, {name}", order, environment, level.context.at(name))
+        place = level.context.at(name)
+        inside = place if len(jobs) == 1 and name != "map" else place.with_held_text()
+        result = await run_tasks(f"{self.subject}, {name}", order, environment, inside)
         latest = index_outputs(result.task_outputs)
         outputs = [latest[job.task.id] for job in jobs if job.task.id in latest]
         level.outputs += outputs
@@ -305,7 +309,8 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
     @override
     def draw(self, prefix: str) -> Drawing:
         group = self.group
-        portion = f"{group.chunk_size} outputs" if group.max_tokens is None else f"{group.max_tokens:,} tokens"
+        size, unit = (group.chunk_size, "output") if group.max_tokens is None else (group.max_tokens, "token")
+        portion = format_count(size or 0, unit)
         each = Drawing.of_node(f"{prefix}_map", (shorten(group.id), f"map {group.amount}"), "double")
         combined = Drawing.of_node(f"{prefix}_reduce", ("reduce", f"up to {portion} each"), "double")
         edges = [DiagramEdge(each.exit, combined.entry)]

@@ -17,7 +17,7 @@ from tactician.ensemble.results import EnsembleResult
 from tactician.ensemble.task_input import TaskInput
 from tactician.errors import Problem
 from tactician.llm import ModelLike
-from tactician.runs import Input, RunContext, Runnable
+from tactician.runs import Budget, Input, RunContext, Runnable
 
 
 class TaskRunnable(Protocol):
@@ -25,6 +25,7 @@ class TaskRunnable(Protocol):
 
     name: str
     description: str
+    budget: Budget | None
 
     @property
     def composition(self) -> tuple[Member, ...]:
@@ -43,6 +44,10 @@ class TaskRunnable(Protocol):
 
     def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
         """Yield a problem for each model that cannot be used."""
+        ...
+
+    def prepare_context(self, context: RunContext | None) -> RunContext | None:
+        """Return the context with the settings for all its runs."""
         ...
 
     def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
@@ -91,6 +96,7 @@ class _NestedRunnable(BaseRunnable[object]):
     def __init__(self, nested: NestedEnsemble, ensemble: TaskRunnable, synthesize: ModelLike | None) -> None:
         self.name = ensemble.name
         self.description = ensemble.description
+        self.budget = ensemble.budget
         self._nested = nested
         self._ensemble = ensemble
         self._synthesize = synthesize
@@ -112,6 +118,10 @@ class _NestedRunnable(BaseRunnable[object]):
     def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
         """Yield a problem for each model that cannot be used."""
         return self._ensemble.find_model_problems(context)
+
+    @override
+    def prepare_context(self, context: RunContext | None) -> RunContext | None:
+        return self._ensemble.prepare_context(context)
 
     @override
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, overload
 
-from tactician.documents import did_you_mean
-from tactician.ensemble.task_output import TaskOutput
+from tactician.ensemble.task_output import TaskKey, TaskOutput, find_output
 from tactician.frozen import frozen
+
+T = TypeVar("T")
 
 
 @frozen
@@ -56,20 +57,24 @@ class TaskOutputs:
             raise LookupError("no task has ended yet: there is no last output")
         return self._outputs[-1]
 
-    def __contains__(self, task_id: object) -> bool:
-        """Return whether a task with this id has an output."""
+    def __contains__(self, task: object) -> bool:
+        """Return whether a task, or the task with this id, has an output."""
+        task_id = task if isinstance(task, str) else getattr(task, "id", None)
         return any(output.task_id == task_id for output in self._outputs)
 
-    def __getitem__(self, task_id: str) -> TaskOutput:
-        """Return the latest output of a task.
+    @overload
+    def __getitem__(self, task: str, /) -> TaskOutput: ...
+
+    @overload
+    def __getitem__(self, task: TaskKey[T], /) -> TaskOutput[T]: ...
+
+    def __getitem__(self, task: str | TaskKey, /) -> TaskOutput:
+        """Return the latest output of a task, or of the task with this id.
 
         Raises:
-            KeyError: when no task with this id has an output.
+            KeyError: when the task has no output.
         """
-        known = {output.task_id: output for output in self._outputs}
-        if task_id in known:
-            return known[task_id]
-        raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
+        return find_output({output.task_id: output for output in self._outputs}, task)
 
 
 OutputPredicate: TypeAlias = Callable[[TaskOutputs], bool | Awaitable[bool]]

@@ -26,7 +26,7 @@ def create_task_output(
         is_typed: true when an output type was asked for, so that text is an object too.
     """
     answer = result.output
-    raw = answer if isinstance(answer, str) else as_text(answer)
+    raw = answer if isinstance(answer, str) else "" if answer is None else as_text(answer)
     has_more = len(result.messages) != 2 or result.related  # than a question and its answer
     output = TaskOutput(
         task.task_id,

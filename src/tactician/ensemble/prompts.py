@@ -6,14 +6,17 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pydantic_core import to_json
+from typing_extensions import TypeForm
 
+from tactician.agents import Agent, BaseRunnable, TypedRunnable
 from tactician.context_format import ContextFormatter
 from tactician.ensemble.delegation import DelegationPriority, DelegationRequest
+from tactician.ensemble.ensemble_runnable import EnsembleRunnable
 from tactician.ensemble.learning import list_memory_sections, list_note_sections
 from tactician.ensemble.task_input import Revision, TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.loop import output_type
-from tactician.runs import RunContext, find_formatter, format_data
+from tactician.runs import RunContext, Runnable, find_formatter, format_data
 
 GUIDANCE: Final = (
     "Work on the task that you are given, and answer with its result alone. "
@@ -22,7 +25,7 @@ GUIDANCE: Final = (
 """Instructions of every agent with a role, behind its goal."""
 
 
-def build_prompt(task: TaskInput, kind: type[object] | None, context: RunContext) -> str:
+def build_prompt(task: TaskInput, kind: TypeForm[object] | None, context: RunContext) -> str:
     """Return the prompt of a task. Data in it has the format of the run; schemas and earlier answers are JSON.
 
     Args:
@@ -47,6 +50,20 @@ def build_prompt(task: TaskInput, kind: type[object] | None, context: RunContext
     if kind is not None:
         sections += list_format_sections(kind)
     return "\n\n".join(sections)
+
+
+def find_prompt_type(runnable: Runnable, kind: TypeForm[object] | None) -> TypeForm[object] | None:
+    """Return the output type that the prompt of a Runnable describes; `None` when no model of it writes the output.
+
+    A planned agent gives an object of a goal, the tasks of an ensemble have their own types, and so may others.
+    """
+    while isinstance(runnable, TypedRunnable):
+        runnable = runnable.inner
+    if kind is None or isinstance(runnable, Agent):
+        return kind
+    is_planned = isinstance(runnable, BaseRunnable) and runnable.planned_spec is not None
+    has_type = getattr(runnable, "output_type", None) not in (None, str)
+    return None if is_planned or has_type or isinstance(runnable, EnsembleRunnable) else kind
 
 
 def list_context_sections(
@@ -77,7 +94,7 @@ def list_delegation_sections(request: DelegationRequest, context: RunContext) ->
         yield f"## Scope\n\n{values}"
 
 
-def list_format_sections(kind: type[object] | None) -> Iterator[str]:
+def list_format_sections(kind: TypeForm[object] | None) -> Iterator[str]:
     """Yield the section with the schema of an output type; nothing for text."""
     if kind is not None and (spec := output_type(kind).spec) is not None:
         schema = to_json(spec.schema, indent=2).decode()

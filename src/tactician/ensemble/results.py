@@ -7,19 +7,20 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Final
+from typing import Final, overload
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
-from tactician.documents import did_you_mean
 from tactician.ensemble.delegation import DelegationResponse
 from tactician.ensemble.phase_decisions import PhaseReviewRecord
-from tactician.ensemble.result_trace import trace_tasks
-from tactician.ensemble.task_output import TaskOutput
+from tactician.ensemble.result_trace import trace_run, trace_tasks
+from tactician.ensemble.task_output import TaskKey, TaskOutput, find_output
 from tactician.frozen import frozen
 from tactician.runs import RunContext, RunResult, RunStatus
 from tactician.trace import Trace
 
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True, default=object)
 get_end: Final = attrgetter("ended")
 _DONE: Final = RunStatus.COMPLETED
 
@@ -44,13 +45,19 @@ class PhaseOutput:
     skipped: Mapping[str, str] = field(default_factory=dict)
     review: PhaseReviewRecord = field(default_factory=PhaseReviewRecord)
 
-    def __getitem__(self, task_id: str) -> TaskOutput:
-        """Return the output of a task.
+    @overload
+    def __getitem__(self, task: str, /) -> TaskOutput: ...
+
+    @overload
+    def __getitem__(self, task: TaskKey[T], /) -> TaskOutput[T]: ...
+
+    def __getitem__(self, task: str | TaskKey, /) -> TaskOutput:
+        """Return the output of a task, or of the task with this id.
 
         Raises:
-            KeyError: when no task of the phase has the id.
+            KeyError: when the task is not in the phase, or has no output.
         """
-        return _find_output(self.task_outputs, task_id)
+        return _find_output(self.task_outputs, task)
 
 
 class ExitReason(StrEnum):
@@ -72,7 +79,7 @@ FAILED: Final = ExitReason.FAILED
 
 
 @dataclass(slots=True)
-class EnsembleResult(RunResult[object]):
+class EnsembleResult(RunResult[T_co]):
     """Result of a run of an ensemble. `output` is that of the last task in the list of tasks.
 
     Of an ensemble that has ended early, or whose last task was skipped, it is that of the last completed task.
@@ -85,6 +92,7 @@ class EnsembleResult(RunResult[object]):
         phase_outputs: the outputs of the completed phases, by name.
         exit_reason: the reason for the end; `None` while the run waits.
         skipped: the reasons why other tasks did not run, by task id.
+        failed: the reasons why tasks failed, by task id.
         delegations: the responses to all delegations in the run, those that were not allowed included.
     """
 
@@ -95,11 +103,12 @@ class EnsembleResult(RunResult[object]):
     phase_outputs: Mapping[str, PhaseOutput] = field(default_factory=dict)
     exit_reason: ExitReason | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
     delegations: tuple[DelegationResponse, ...] = ()
 
     @classmethod
     def create(
-        cls,
+        cls: type[EnsembleResult],
         outputs: Iterable[TaskOutput],
         last: TaskOutput | None,
         context: RunContext,
@@ -129,17 +138,20 @@ class EnsembleResult(RunResult[object]):
         return result
 
     @classmethod
-    def of(cls, result: RunResult[object], name: str) -> EnsembleResult:
+    def of(cls, result: RunResult[T], name: str) -> EnsembleResult[T]:
         """Return the result of a run of an ensemble with a name, also of a run that waits, as an `EnsembleResult`."""
-        if isinstance(result, cls):
+        if isinstance(result, EnsembleResult):
             return result
-        return cls(**{entry.name: getattr(result, entry.name) for entry in fields(RunResult)}, name=name)
+        return EnsembleResult(**{entry.name: getattr(result, entry.name) for entry in fields(RunResult)}, name=name)
 
     @property
     @override
     def trace(self) -> Trace:
         """Tree of all that the run did; with the tasks alone, when it was not captured."""
-        return self.recorded or trace_tasks(self.task_outputs, self.name, self.run_id, self.status, self.duration)
+        if self.recorded is not None:
+            return self.recorded
+        tasks = trace_tasks(self.run_id, self.task_outputs, self.failed, self.skipped)
+        return trace_run(self.run_id, self.name, self.status, self.duration, tasks)
 
     @property
     def total_tool_calls(self) -> int:
@@ -150,24 +162,29 @@ class EnsembleResult(RunResult[object]):
         """Return the output of the task for which the ensemble stands, with the outputs of the tasks inside it."""
         return replace(output, parts=self.task_outputs)
 
-    def __getitem__(self, task_id: str) -> TaskOutput:
-        """Return the output of a task; of a task that runs several times, as in a loop, the latest output.
+    @overload
+    def __getitem__(self, task: str, /) -> TaskOutput: ...
 
-        The id of a task is its description, unless it has another id.
+    @overload
+    def __getitem__(self, task: TaskKey[T], /) -> TaskOutput[T]: ...
+
+    def __getitem__(self, task: str | TaskKey, /) -> TaskOutput:
+        """Return the output of a task, or of the task with this id.
+
+        Of a task that runs several times, as in a loop, it is the latest output. The id of a task is its description,
+        unless it has another id. With the task itself as the key, `parsed` has its `output_type` for type checkers.
 
         Raises:
-            KeyError: when no completed task has the id.
+            KeyError: when the task has no output.
         """
-        return _find_output(self.task_outputs, task_id)
+        return _find_output(self.task_outputs, task)
 
 
-def _find_output(outputs: Iterable[TaskOutput], task_id: str) -> TaskOutput:
+def _find_output(outputs: Iterable[TaskOutput], task: str | TaskKey) -> TaskOutput:
     outside = tuple(outputs)
     known = {inner.task_id: inner for output in outside for inner in output.walk()}
     known |= {output.task_id: output for output in outside}
-    if task_id in known:
-        return known[task_id]
-    raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
+    return find_output(known, task)
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from tactician.ensemble.task_execution import TaskPlan, record_failures
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_plan import create_plan
 from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings
+from tactician.ensemble.workflows import Workflow, find_last_tasks
 from tactician.flow import (
     ErrorPolicy,
     FlowStep,
@@ -55,9 +56,17 @@ class TaskOrder:
 
     @cached_property
     def plans(self) -> tuple[TaskPlan, ...]:
-        """The plans of the tasks. The output of the last task is that of the ensemble."""
+        """The plans of the tasks."""
         beside = {job.task.id for job in self.jobs}
-        return tuple(create_plan(job, self.reviews, is_last=job is self.jobs[-1], beside=beside) for job in self.jobs)
+        return tuple(
+            create_plan(job, self.reviews, is_last=job.task.id == self.last, beside=beside) for job in self.jobs
+        )
+
+    @cached_property
+    def last(self) -> str:
+        """The id of the task whose output is that of the ensemble."""
+        workflow = Workflow.SEQUENTIAL if self.is_sequence else Workflow.PARALLEL
+        return find_last_tasks([job.task for job in self.jobs], workflow)[-1].id
 
     @cached_property
     def error_policy(self) -> ErrorPolicy:
@@ -143,11 +152,12 @@ def note_begin(context: RunContext) -> float:
 def _create_result(
     order: TaskOrder, runner: TaskRunner, context: RunContext, began: float, reason: ExitReason
 ) -> EnsembleResult:
-    """Return the result of the run, whose output is that of the last task in the list with an output."""
+    """Return the result of the run, whose output is that of the last task, or of another one where it has none."""
     outcomes, skipped = runner.outcomes, runner.skipped
     outputs = [outcome for plan in order.plans if isinstance(outcome := outcomes.get(plan.key), TaskOutput)]
     last = outputs[-1] if outputs else None
     if not order.is_sequence:
+        last = next((output for output in outputs if output.task_id == order.last), last)
         outputs.sort(key=get_end)
     if len(outputs) < len(outcomes):
         reasons = {key: end.reason for key, end in outcomes.items() if isinstance(end, SkippedTask)}

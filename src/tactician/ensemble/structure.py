@@ -148,6 +148,16 @@ class EnsembleStructure:
             return tuple(self.plan.list_jobs())
         return tuple((f"tasks[{number}]", job) for number, job in enumerate(self.jobs))
 
+    def list_equipped(self) -> Iterator[tuple[str, Assignment]]:
+        """Yield the tasks that use a model of their own, with their places.
+
+        In a hierarchy that lists its agents, no agent is made for a task without one: a worker does it.
+        """
+        has_team = self.is_hierarchical and self.arguments.agents is not None
+        for path, job in self.places:
+            if not has_team or job.task.agent is not None or job.task.handler is not None:
+                yield path, job
+
     def list_members(self) -> Iterator[Member]:
         """Yield the Runnables that do the tasks; of a hierarchy, the manager and the workers."""
         if self.is_hierarchical:

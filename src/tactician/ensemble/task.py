@@ -6,7 +6,10 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from hashlib import sha256
-from typing import Final, Protocol, TypeAlias, cast, runtime_checkable
+from types import FunctionType
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeAlias, cast, overload, runtime_checkable
+
+from typing_extensions import TypedDict, TypeForm, TypeVar, Unpack
 
 from tactician.agents import as_runnable
 from tactician.ensemble.argument_kinds import COUNT, LIST, TEXT, TEXTS, as_list, list_problems, replace_strangers
@@ -22,6 +25,7 @@ from tactician.loop import Guards, output_type
 from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolLike
 
+T_co = TypeVar("T_co", covariant=True, default=object)
 DEFAULT_MAX_TOOL_CALLS: Final = 25
 _LONGEST_LABEL: Final = 60
 _AGENT_PARTS = ("role", "goal", "background")
@@ -45,20 +49,46 @@ Handler: TypeAlias = Callable[[TaskInput], object | Awaitable[object]]
 
 
 @runtime_checkable
-class TaskLike(Protocol):
+class TaskLike(Protocol[T_co]):
     """Part of an ensemble: a task, or a group in place of a task, such as a loop of tasks or another ensemble."""
 
-    def as_task(self) -> Task:
+    def as_task(self) -> Task[T_co]:
         """Return it as a task."""
         ...
 
 
+class TaskSettings(TypedDict, total=False):
+    """Arguments of a `Task` besides its description and its output type; see there."""
+
+    id: str
+    expected_output: str
+    agent: object | None
+    role: str | None
+    goal: str | None
+    background: str | None
+    context: Sequence[TaskLike] | None
+    max_output_retries: int
+    tools: Sequence[ToolLike]
+    model: ModelLike | None
+    handler: Handler | None
+    max_tool_calls: int
+    max_tool_output_chars: int | None
+    input_guardrails: Sequence[GuardrailLike]
+    output_guardrails: Sequence[GuardrailLike]
+    when: OutputPredicate | None
+    memory: Sequence[str]
+    reflect: bool | Reflection
+    review: Review | Sequence[Review] | None
+
+
 @dataclass(frozen=True, eq=False)
-class Task:
+class Task(Generic[T_co]):
     """Work of an ensemble, done by an agent or by a function.
 
     Templates, `{name}` in the description and in the expected output, are filled in by the run. `{{name}}` stands for
     the text `{name}`. A task holds no state of a run, and may be the context of several others.
+
+    A task with `output_type=City` is a `Task[City]`; without an output type its output may be any object.
 
     Args:
         description: the work.
@@ -101,7 +131,7 @@ class Task:
     goal: str | None = None
     background: str | None = None
     context: Sequence[TaskLike] | None = None
-    output_type: type[object] | None = None
+    output_type: TypeForm[T_co] | None = None
     max_output_retries: int = 3
     tools: Sequence[ToolLike] = ()
     model: ModelLike | None = None
@@ -114,6 +144,20 @@ class Task:
     memory: Sequence[str] = ()
     reflect: bool | Reflection = False
     review: Review | Sequence[Review] | None = None
+
+    if TYPE_CHECKING:  # by the `__init__` of a dataclass, checkers cannot tell a union such as `City | None`
+
+        @overload
+        def __init__(self, description: str, *, output_type: None = None, **settings: Unpack[TaskSettings]) -> None: ...
+
+        @overload
+        def __init__(
+            self, description: str, *, output_type: TypeForm[T_co], **settings: Unpack[TaskSettings]
+        ) -> None: ...
+
+        def __init__(
+            self, description: str, *, output_type: TypeForm[T_co] | None = None, **settings: Unpack[TaskSettings]
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)
@@ -175,7 +219,7 @@ class Task:
         """The id, shortened for messages."""
         return shorten(str(self.id))
 
-    def as_task(self) -> Task:
+    def as_task(self) -> Task[T_co]:
         """Return the task itself."""
         return self
 
@@ -213,10 +257,7 @@ def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
             yield f"context[{place}]", f"it names the task {other.label!r} twice"
         seen.add(getattr(other, "id", ""))
     yield from _find_output_mistakes(task)
-    try:
-        Toolbox(task.tools)
-    except DeclarationError as error:
-        yield from (("tools", problem) for problem in error.problems)
+    yield from _find_tool_mistakes(task)
     if task.max_tool_calls < 1:
         yield "max_tool_calls", f"it must be > 0, got: {task.max_tool_calls}"
     if task.max_tool_output_chars is not None and task.max_tool_output_chars < 1:
@@ -279,13 +320,30 @@ def _find_agent_mistakes(task: Task) -> Iterator[tuple[str, str]]:
             yield part, "it is part of the agent that is made for a task; this task has an agent or a handler"
 
 
+def _find_tool_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    mistakes = 0
+    for number, item in enumerate(task.tools):
+        try:
+            Toolbox((item,))
+        except DeclarationError as error:
+            mistakes += 1
+            yield f"tools[{number}]", f"{type(item).__name__}: {'; '.join(error.problems)}"
+    try:
+        Toolbox(() if mistakes else task.tools)
+    except DeclarationError as error:
+        yield from (("tools", problem) for problem in error.problems)
+
+
 def _find_output_mistakes(task: Task) -> Iterator[tuple[str, str]]:
     if task.max_output_retries < 0:
         yield "max_output_retries", f"it must be >= 0, got: {task.max_output_retries}"
     if task.output_type is None:
         return
+    if isinstance(task.output_type, FunctionType):
+        yield "output_type", "it is a function, not a type"
+        return
     try:
         output_type(task.output_type)
     except Exception as error:  # also of pydantic, which takes a text for an annotation
-        reason = str(error).partition("\n")[0]
+        reason = error.problems[0] if isinstance(error, DeclarationError) else str(error).partition("\n")[0]
         yield "output_type", f"pydantic cannot describe {task.output_type!r}: {reason}"

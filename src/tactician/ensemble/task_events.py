@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from tactician.events import Event, SpanFacts, SpanKind
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.llm import NO_USAGE, Usage
 
 
@@ -218,4 +219,4 @@ class TaskReflected(Event):
         """Return how many notes there are, or why there are none."""
         if self.error is not None:
             return f"task {self.task_id!r}: {self.error}"
-        return f"task {self.task_id!r} leaves {len(self.notes)} notes for later runs"
+        return f"task {self.task_id!r} leaves {format_count(len(self.notes), 'note')} for later runs"

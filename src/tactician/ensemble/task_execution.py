@@ -17,7 +17,7 @@ from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.ensemble.task_work import Work
 from tactician.ensemble.template import Template
 from tactician.frozen import frozen
-from tactician.runs import Checkpoint, Live, RunContext, RunResult, RunStatus, revive
+from tactician.runs import Checkpoint, Live, RunContext, RunError, RunResult, RunStatus, is_limit, revive
 from tactician.text import describe_error
 
 Start: TypeAlias = Callable[["TaskExecution"], Awaitable[RunResult[object]]]
@@ -123,6 +123,7 @@ class TaskExecution:
         input: the input of the task, to which its first steps add what earlier runs have left.
         checkpoint: its checkpoint, which keeps the progress.
         is_internal: true when its text is not part of the answer of the ensemble.
+        is_checked: true when its text may still be refused or changed.
         began: the time at which the task started, in this or in an earlier run of the program; `None` before.
         attempt: the number of the attempt in this run, from 1.
         skipped: the reason why the task is skipped; `None` when it is not.
@@ -131,8 +132,8 @@ class TaskExecution:
     """
 
     __slots__ = (
-        "_place", "attempt", "began", "checkpoint", "has_run", "input", "is_completed", "is_internal",
-        "plan", "run", "skipped",
+        "_place", "attempt", "began", "checkpoint", "has_run", "input", "is_checked", "is_completed",
+        "is_internal", "plan", "run", "skipped",
     )  # fmt: skip
     input: TaskInput
 
@@ -141,6 +142,7 @@ class TaskExecution:
         self.run = run
         self.checkpoint = run.places.at(plan.job.key)
         self.is_internal = not plan.is_last
+        self.is_checked = bool(plan.checks) or plan.is_typed
         self._place: RunContext | None = None
         self.began: float | None = None
         self.skipped: str | None = None
@@ -241,6 +243,15 @@ class TaskExecution:
         """Return the result of the run so far, for errors."""
         return RunResult(None, RunStatus.FAILED, tally=self.run.context.tally, run_id=self.run.context.run_id)
 
+    def restore_failure(self) -> RunError:
+        """Return the error with which the task failed before a suspension."""
+        key, run = self.plan.key, self.run
+        error = RunError(run.failures[key], self.create_failed_result())
+        error.is_final = True  # it does not run again
+        if key in _read_limited(run.places):
+            error.status = RunStatus.TERMINATED
+        return error
+
     def _read(self, key: str) -> TaskOutput | None:
         saved = self.checkpoint.data.get(key)
         return None if saved is None else revive(saved, self.plan.codec.decode)
@@ -251,7 +262,15 @@ def record_failures(context: RunContext, failed: Mapping[str, Exception]) -> Non
     if failed:
         assert context.checkpoint is not None
         tasks = context.checkpoint.at("tasks")
-        tasks.set(failures={key: describe_error(error) for key, error in failed.items()} | _read_failures(tasks))
+        failures = {key: describe_error(error) for key, error in failed.items()} | _read_failures(tasks)
+        limited = [key for key, error in failed.items() if is_limit(error)]
+        tasks.set(failures=failures, limited=sorted({*limited, *_read_limited(tasks)}))
+
+
+def _read_limited(tasks: Checkpoint) -> frozenset[str]:
+    """Return the ids of tasks that a limit has ended."""
+    limited = tasks.data.get("limited")
+    return frozenset(map(str, limited)) if isinstance(limited, list) else frozenset()
 
 
 def _read_failures(tasks: Checkpoint) -> dict[str, str]:

@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tactician.agents import BaseRunnable, Member
 from tactician.diagrams import Diagram
@@ -32,10 +32,11 @@ from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.errors import Problem
 from tactician.runs import Input, RunContext, RunStatus
 
+T_co = TypeVar("T_co", covariant=True, default=object)
 G = TypeVar("G", bound="TaskGroup")
 
 
-class TaskGroup(Composite, EnsembleRunnable):
+class TaskGroup(Composite[T_co], EnsembleRunnable[T_co]):
     """Group of tasks that stands in the place of a task of an ensemble.
 
     They may name tasks outside as their context, which the group then depends on. Anywhere else it is a Runnable, which
@@ -111,7 +112,7 @@ class TaskGroup(Composite, EnsembleRunnable):
         return self._alone.find_model_problems(context)
 
     @override
-    def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+    def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult[T_co]]:
         return self._alone.run_inside(input, context)
 
     @property
@@ -125,7 +126,7 @@ class TaskGroup(Composite, EnsembleRunnable):
         return self._alone.diagram()
 
     @cached_property
-    def _alone(self) -> Ensemble:
+    def _alone(self) -> Ensemble[T_co]:
         return Ensemble(self.name, [self])
 
     def create_environment(self, task: TaskInput, context: RunContext) -> TaskEnvironment:

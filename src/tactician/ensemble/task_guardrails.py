@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from tactician.ensemble.prompts import build_prompt
+from tactician.ensemble.prompts import build_prompt, find_prompt_type
 from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_signals import RetryRequested
@@ -31,7 +31,8 @@ async def check_input(execution: TaskExecution) -> None:
     task, step = execution.plan.job.task, "input guardrails"
     if execution.is_done(step):
         return
-    message = UserMessage(build_prompt(execution.input, task.output_type, execution.place))
+    kind = find_prompt_type(execution.plan.job.runnable, task.output_type)
+    message = UserMessage(build_prompt(execution.input, kind, execution.place))
     checked = CheckedInput((message,), (message,))
     if (objection := await _find_objection(task.guards.input.all, checked, execution)) is not None:
         raise _create_error(objection, execution)

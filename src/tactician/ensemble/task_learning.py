@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -35,12 +34,13 @@ from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.llm import ModelLike
+from tactician.loggers import get_logger
 from tactician.runs import Live, RunContext, revive
 from tactician.text import describe_error
 
 _MOST_QUERY: Final = 8_000
 _MOST_REFLECTIONS: Final = 1_000
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 
 
 class TaskLearning:

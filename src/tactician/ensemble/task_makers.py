@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
+
+from typing_extensions import TypeVar
 
 from tactician.ensemble.composite import Casting
 from tactician.ensemble.task import Task, TaskLike
@@ -14,7 +16,8 @@ from tactician.ensemble.template import fill_template
 from tactician.tools import as_text
 
 V = TypeVar("V")
-TaskMaker: TypeAlias = Callable[[V], TaskLike] | Task
+W = TypeVar("W", default=object)
+TaskMaker: TypeAlias = Callable[[V], TaskLike[W]] | Task[W]
 """Function that returns the task for a value, or a task in whose templates the value stands."""
 
 

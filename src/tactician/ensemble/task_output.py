@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Generic, Protocol, cast
 
+from typing_extensions import TypeForm, TypeVar
+
+from tactician.documents import did_you_mean
 from tactician.frozen import frozen
+from tactician.grammar import add_article
 from tactician.llm import NO_USAGE, Usage
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True, default=object)
+
+
+class _TypedTask(Protocol[T_co]):
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def output_type(self) -> TypeForm[T_co] | None: ...
+
+
+class TaskKey(Protocol[T_co]):
+    """Key of an output: the task itself, or the group of tasks or ensemble in its place."""
+
+    def as_task(self) -> _TypedTask[T_co]:
+        """Return it as a task."""
+        ...
 
 
 @frozen(enforced=False)
-class TaskOutput:
+class TaskOutput(Generic[T_co]):
     """Output of a completed task.
 
     Attributes:
@@ -36,7 +57,7 @@ class TaskOutput:
     description: str
     raw: str
     ended: float
-    parsed: object = None
+    parsed: T_co = cast("T_co", None)  # text alone has no object
     tool_calls: int = 0
     usage: Usage = NO_USAGE
     duration: float = 0.0
@@ -73,5 +94,23 @@ class TaskOutput:
         """
         if isinstance(self.parsed, kind):
             return self.parsed
-        actual = "no parsed output" if self.parsed is None else f"a {type(self.parsed).__name__}"
-        raise TypeError(f"task {self.task_id!r} has {actual}, not a {kind.__name__}; see the task's output_type")
+        actual = "no parsed output" if self.parsed is None else add_article(type(self.parsed).__name__)
+        raise TypeError(
+            f"task {self.task_id!r} has {actual}, not {add_article(kind.__name__)}; see the task's output_type"
+        )
+
+
+def find_output(outputs: Mapping[str, TaskOutput], task: str | TaskKey) -> TaskOutput:
+    """Return the output of a task among outputs by task id.
+
+    Args:
+        outputs: the outputs.
+        task: the task, or its id.
+
+    Raises:
+        KeyError: when the task has no output.
+    """
+    task_id = task if isinstance(task, str) else task.as_task().id
+    if task_id in outputs:
+        return outputs[task_id]
+    raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, outputs)}")

@@ -21,6 +21,7 @@ from tactician.ensemble.reviews import (
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_signals import EnsembleExit, RetryRequested
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.loop import output_type
 from tactician.runs import RunContext, RunResult, RunStatus
 
@@ -118,7 +119,9 @@ class TaskGate:
 
     def _create_rejection(self, place: RunContext) -> ReviewRejectedError:
         failed = RunResult(None, RunStatus.FAILED, tally=place.tally, run_id=place.run_id)
-        problem = f"nobody decided within {self.review.timeout:g} seconds, and on_timeout is 'reject'"
+        problem = (
+            f"nobody decided within {format_count(self.review.timeout or 0, 'second')}, and on_timeout is 'reject'"
+        )
         return ReviewRejectedError(f"the review {self.review.timing} task {self.job.task.id!r}: {problem}", failed)
 
 

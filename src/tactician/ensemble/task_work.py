@@ -8,7 +8,7 @@ from typing import TypeAlias
 from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.output_retries import run_with_output_retries
-from tactician.ensemble.prompts import build_prompt
+from tactician.ensemble.prompts import build_prompt, find_prompt_type
 from tactician.ensemble.task_input import TaskInput
 from tactician.llm import ModelLike
 from tactician.runs import RunContext, Runnable, RunResult
@@ -34,12 +34,13 @@ def _call_handler(runnable: Runnable) -> Work:
 
 def _call_agent(job: Assignment) -> Work:
     kind, agent = job.task.output_type, job.runnable
+    shown = find_prompt_type(agent, kind)
 
     def work(task: TaskInput, place: RunContext) -> Awaitable[RunResult[object]]:
-        return agent.run(build_prompt(task, kind, place), context=place)
+        return agent.run(build_prompt(task, shown, place), context=place)
 
     def work_with_retries(task: TaskInput, place: RunContext) -> Awaitable[RunResult[object]]:
-        return run_with_output_retries(job, build_prompt(task, kind, place), place)
+        return run_with_output_retries(job, build_prompt(task, shown, place), place)
 
     return work if kind is None or isinstance(agent, Agent) else work_with_retries
 

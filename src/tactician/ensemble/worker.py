@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from typing_extensions import TypeForm
+
 from tactician.agents import Agent, BaseRunnable, TypedRunnable
 from tactician.frozen import frozen
 from tactician.llm import ModelLike
@@ -29,12 +31,12 @@ class TeamWorker:
     model: ModelLike | None = None
 
     @property
-    def output_type(self) -> type[object] | None:
+    def output_type(self) -> TypeForm[object] | None:
         """The declared type of its output; `None` for text, or when there is none."""
-        declared: type[object] | None = getattr(self.runnable, "output_type", None)
+        declared: TypeForm[object] | None = getattr(self.runnable, "output_type", None)
         return None if declared is str else declared
 
-    def expect(self, kind: type[object] | None, attempts: int) -> Runnable:
+    def expect(self, kind: TypeForm[object] | None, attempts: int) -> Runnable:
         """Return the worker for a task whose output has a type.
 
         Args:
@@ -51,7 +53,7 @@ def describe_workers(workers: Iterable[TeamWorker]) -> str:
     return "\n".join(f"- {worker.role}: {worker.purpose}" for worker in workers)
 
 
-def expect_type(runnable: Runnable, kind: type[object] | None) -> Runnable:
+def expect_type(runnable: Runnable, kind: TypeForm[object] | None) -> Runnable:
     """Return a Runnable whose output is validated as the type, unless the type is `None`."""
     if kind is None or getattr(runnable, "output_type", None) is kind:
         return runnable

@@ -31,6 +31,17 @@ def find_first_tasks(tasks: Sequence[Task], workflow: Workflow) -> list[Task]:
     return [task for task in tasks if not task.context]
 
 
+def find_last_tasks(tasks: Sequence[Task], workflow: Workflow) -> tuple[Task, ...]:
+    """Return the tasks that the work ends with: the last of a sequence, else all whose outputs no other one reads.
+
+    The output of the last of them is that of the ensemble or the phase.
+    """
+    if workflow is not Workflow.PARALLEL:
+        return tuple(tasks[-1:])
+    read = {other.id for task in tasks for other in task.named_context}
+    return tuple(task for task in tasks if task.id not in read)
+
+
 def find_context(tasks: Sequence[Task], number: int, workflow: Workflow) -> tuple[Task, ...]:
     """Return the tasks whose outputs a task sees."""
     if (named := tasks[number].context) is not None:

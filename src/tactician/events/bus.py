@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import ParamSpec, TypeAlias
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events.event import Event
 from tactician.events.spans import find_span_id, follow_span
+from tactician.loggers import get_logger
 
 P = ParamSpec("P")
 EventListener: TypeAlias = Callable[[Event], object]
 _everywhere: tuple[EventListener, ...] = ()
-_logger = logging.getLogger("tactician.events")
+_logger = get_logger("tactician.events")
 
 
 class EventBus:

@@ -12,6 +12,7 @@ from typing import IO, Self
 from tactician.errors import StoredStateError
 from tactician.events.encoding import event_from_json, event_to_json
 from tactician.events.event import Event
+from tactician.secrets import find_masking
 
 _MAX_LINE = 64 * 1024 * 1024
 
@@ -19,7 +20,8 @@ _MAX_LINE = 64 * 1024 * 1024
 class EventLog:
     """Listener that appends each event to a file: `Platform(on_event=EventLog("events.jsonl"))`.
 
-    Only the owner may read a file that it creates. Close the log at the end, or use it in a `with` statement.
+    Keys and passwords are masked. Only the owner may read a file that it creates. Close the log at the end, or use it
+    in a `with` statement.
 
     Args:
         path: the file; its folder must exist.
@@ -36,7 +38,7 @@ class EventLog:
 
     def __call__(self, event: Event) -> None:
         """Append an event."""
-        self._file.write(f"{json.dumps(event_to_json(event))}\n")
+        self._file.write(f"{json.dumps(find_masking().mask_json(event_to_json(event)))}\n")
         self._file.flush()
 
     def close(self) -> None:

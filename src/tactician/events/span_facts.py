@@ -62,6 +62,7 @@ class SpanFacts:
         ended: when it ended, likewise.
         facts: names, numbers and usage.
         content: what models, tools and people said, for those who want it.
+        place: the place of a run in the outermost run, which is the same when that continues elsewhere.
         whole_content: content that is large or repeats other content, such as the whole conversation with a model.
     """
 
@@ -73,6 +74,7 @@ class SpanFacts:
     facts: Mapping[str, object] = field(default_factory=dict)
     content: Mapping[str, object] = field(default_factory=dict)
     whole_content: Mapping[str, object] = field(default_factory=dict)
+    place: str = ""
 
 
 NO_FACTS = SpanFacts()

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from tactician.clock import Clock
+from tactician.grammar import format_count
 
 T = TypeVar("T")
 
@@ -32,7 +33,7 @@ async def run_with_retries(attempt: Callable[[int], Awaitable[T]], policy: Retry
             pause = policy.pause_after(number, error)
             if pause is None:
                 if number > 1:
-                    error.add_note(f"after {number} attempts")
+                    error.add_note(f"after {format_count(number, 'attempt')}")
                 raise
         await clock.sleep(pause)
         number += 1

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from tactician.clock import Clock
 from tactician.errors import TacticianError
+from tactician.grammar import format_count
 
 T = TypeVar("T")
 
@@ -43,7 +44,9 @@ async def run_with_timeout(work: Awaitable[T], seconds: float, clock: Clock, nam
     except asyncio.CancelledError:
         if not is_late or task.cancelling() > cancellations + 1:  # somebody else has cancelled the task as well
             raise
-        raise StepTimeoutError(f"{name} has not ended within {seconds:g} seconds, and was cancelled.") from None
+        raise StepTimeoutError(
+            f"{name} has not ended within {format_count(seconds, 'second')}, and was cancelled."
+        ) from None
     finally:
         timer.cancel()
         if is_late:

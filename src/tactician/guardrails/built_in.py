@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from tactician.errors import ConfigurationError
+from tactician.grammar import format_count
 from tactician.guardrails.result import GuardrailResult, failed, passed
 
 TextCheck: TypeAlias = Callable[[str], GuardrailResult]
@@ -23,7 +24,7 @@ def max_length(limit: int, *, otherwise: Otherwise = failed) -> TextCheck:
     def max_length(text: str) -> GuardrailResult:
         if len(text) <= limit:
             return passed()
-        return otherwise(f"It has {len(text)} characters; {limit} are allowed.")
+        return otherwise(f"It has {format_count(len(text), 'character')}; {limit} are allowed.")
 
     return max_length
 

@@ -7,12 +7,14 @@ from itertools import count
 from time import perf_counter
 from typing import NamedTuple, TypeVar
 
+from typing_extensions import override
+
 from tactician.flow import FlowStep, Scheduler, StepCompleted
 from tactician.frozen import frozen
 from tactician.guardrails.events import GuardrailChecked
 from tactician.guardrails.guardrail import Guardrail, GuardrailKind, InputGuardrail, describe_guardrail
 from tactician.guardrails.result import GuardrailResult
-from tactician.runs import RunContext, RunError, RunResult
+from tactician.runs import RunContext, RunError, RunResult, get_end_status
 
 V = TypeVar("V")
 
@@ -39,6 +41,8 @@ class Objection:
         """Return the error that ends the run; an exception of the guardrail is its cause."""
         error = GuardrailError(run, self.guardrail, self.kind, self.reason, so_far)
         error.__cause__ = self.result.cause
+        if self.result.cause is not None:  # a budget that ends what a guardrail runs ends the run around it
+            error.status = get_end_status(self.result.cause)
         return error
 
 
@@ -108,3 +112,22 @@ class GuardrailError(RunError):
         self.guardrail = guardrail
         self.kind = kind
         self.reason = reason
+
+    @classmethod
+    def restore(cls, failure: str, result: RunResult[None]) -> GuardrailError:
+        """Return the error of a stored run whose input a guardrail refused.
+
+        Args:
+            failure: why the run failed, as its record has it.
+            result: the result of the run.
+        """
+        message = failure.removeprefix(f"{cls.__name__}: ")
+        error = cls("", "", "input", message, result)
+        error.args = (message,)
+        return error
+
+    @property
+    @override
+    def refuses_input(self) -> bool:
+        """True when a guardrail has refused the input; false when the guardrail itself has failed."""
+        return self.kind == "input" and self.__cause__ is None

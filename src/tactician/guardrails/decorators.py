@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import TypeAlias, TypeVar, overload
 
 from tactician.errors import DeclarationError
+from tactician.grammar import format_count
 from tactician.guardrails.callables import GuardrailCallable, GuardrailLike, inspect_callable
 from tactician.guardrails.guardrail import (
     AnyGuardrail,
@@ -217,7 +218,7 @@ def _find_problems(kind: type[G], call: GuardrailCallable) -> Sequence[str]:
     if call.problems or call.parameters in (len(kind.sees), len(kind.sees) + 1):
         return call.problems
     plain, full = ", ".join(kind.sees), ", ".join((*kind.sees, "context"))
-    return [f"it has to take ({plain}) or ({full}), not {call.parameters} values"]
+    return [f"it has to take ({plain}) or ({full}), not {format_count(call.parameters, 'value')}"]
 
 
 def _format_label(kind: type[G], thing: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from typing_extensions import Unpack
+from typing_extensions import TypeForm, Unpack
 
 from tactician.agents import as_runnable, raise_unless_completed
 from tactician.errors import ResponseError, RunConflictError, RunNotFoundError
@@ -150,7 +150,7 @@ class Stepper:
 
     def _revive(self, name: str, output: object) -> object:
         """Return an output as the type that the Runnable declares, if it does."""
-        kind: type[object] | None = getattr(self._platform.agents.get(name), "output_type", None)
+        kind: TypeForm[object] | None = getattr(self._platform.agents.get(name), "output_type", None)
         return output if kind is None else output_type(kind).accept(output)
 
     async def _answer_overdue(self, record: RunRecord, now: float) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from typing_extensions import Unpack
 
 from tactician.errors import MissingExtraError, ResponseError, RunConflictError
+from tactician.extras import describe_install
 from tactician.integrations.stepper import Stepper
 from tactician.platform import EnqueueOptions, Platform, RunReader, RunView
 from tactician.process import AgentProcess
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from temporalio.client import Client, WorkflowHandle
     from temporalio.worker import Worker
 
-INSTALL_HINT = 'pip install "tactician[temporal]"'
+INSTALL_HINT: Final = describe_install("temporal")
 _BEATS = 3
 _ATTEMPTS = 5
 
@@ -53,7 +54,7 @@ class TemporalDriver:
         step_timeout: timedelta = timedelta(days=1),
     ) -> None:
         if find_spec("temporalio") is None:
-            raise MissingExtraError(f"Temporal's SDK is not installed. Run: {INSTALL_HINT}")
+            raise MissingExtraError(f"Temporal's SDK is not installed. {INSTALL_HINT}")
         self._store = platform.store
         self._client = client
         self._task_queue = task_queue

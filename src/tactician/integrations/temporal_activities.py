@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -13,8 +12,9 @@ from temporalio.exceptions import ApplicationError
 from tactician.integrations.step_report import StepReport
 from tactician.integrations.stepper import Stepper
 from tactician.integrations.temporal_workflow import KILL, STEP
+from tactician.loggers import get_logger
 
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 
 
 class Activities:

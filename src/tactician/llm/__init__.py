@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from tactician.llm.responder import RespondedModel as RespondedModel
     from tactician.llm.responder import Responder as Responder
     from tactician.llm.responder import RetrySettings as RetrySettings
+    from tactician.llm.responder import find_sibling as find_sibling
     from tactician.llm.routing import CircuitBreakerPolicy as CircuitBreakerPolicy
     from tactician.llm.routing import CircuitClosed as CircuitClosed
     from tactician.llm.routing import CircuitOpened as CircuitOpened
@@ -148,7 +149,7 @@ else:
             "tactician.llm.pydantic_ai_adapter": "PydanticAiModel",
             "tactician.llm.remote": "Endpoint RemoteModel",
             "tactician.llm.request_adapter": "RestoreResponse adapt_request",
-            "tactician.llm.responder": "RespondedModel Responder RetrySettings",
+            "tactician.llm.responder": "RespondedModel Responder RetrySettings find_sibling",
             "tactician.llm.routing": (
                 "CircuitBreakerPolicy CircuitClosed CircuitOpened Deployment DeploymentStatus ModelFellBack "
                 "ModelRetryPolicy ModelRouter RequestDelayed RequestRetried RequestRouted RetryRule "

@@ -98,7 +98,7 @@ _GEMINI: Rows = {
 
 # Anthropic: "Models overview", "Thinking", "Structured outputs", "Code execution tool", and the pages "What's new in
 # Claude ..." of each model. Models from 4.7 on refuse sampling, think as they see fit and keep that to themselves
-# unless requested: the provider's dialect says so. These are the models before, and those that differ again.
+# unless requested: the provider's dialect says so. These are the models before 4.7, and later exceptions.
 _SAMPLES: Mapping[str, object] = {"temperature": True, "top_k": True, "thinking_display": ""}
 _SMALL: Mapping[str, object] = {
     **_SAMPLES,

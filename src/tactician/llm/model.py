@@ -89,12 +89,14 @@ class ModelResponse:
         usage: the tokens of the call, with the name of the model as `instance:model`.
         finish_reason: why the model stopped.
         model: the name of the model as the provider reports it.
+        id: the id of the answer at the provider; empty where it gives none.
     """
 
     message: AssistantMessage
     usage: Usage = NO_USAGE
     finish_reason: FinishReason = "stop"
     model: str = ""
+    id: str = field(default="", compare=False)
 
     def attribute_to(self, model: str, price: ModelPrice | None = None) -> ModelResponse:
         """Return a copy whose usage names the model, or this object if its usage already does."""

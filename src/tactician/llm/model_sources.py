@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
+from tactician.grammar import add_article
 from tactician.llm.model import LanguageModel
 from tactician.llm.options import NO_ROUTING_OPTIONS, LlmOptions, RoutingOptions
 
@@ -76,10 +77,23 @@ ModelLike: TypeAlias = str | LlmOptions | LanguageModel
 """A model: its name, options that may name it, or the model itself."""
 
 
-def as_model_source(models: ModelSource | LanguageModel) -> ModelSource:
-    """Return the source itself, or a source for the model."""
+def as_model_source(models: ModelSource | LanguageModel | str) -> ModelSource:
+    """Return the source itself, a source for the model, or the models of this machine with the named default.
+
+    Raises:
+        ConfigurationError: when it is nothing of that.
+    """
     if isinstance(models, ModelSource):  # a router is both, and knows which of its models is meant
         return models
+    if isinstance(models, str):
+        from tactician.llm.catalog import load_models_with_default
+
+        return load_models_with_default(models)
+    if not hasattr(models, "generate"):
+        raise ConfigurationError(
+            f"Models cannot come from {add_article(type(models).__name__)}. "
+            "Give the name of a model, a model, a ModelRouter or a ModelCatalog."
+        )
     return OneModel(models)
 
 

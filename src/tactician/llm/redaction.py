@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tactician.errors import ModelError
+from tactician.secrets import MASK, SHORTEST_SECRET, find_header_secrets, find_url_secrets
 
-_MASK = "***"
-_SHORTEST_KEY = 8
 # A text that was cut off may end within a key: so many of its first characters identify a key.
 _HEAD = 12
 _LONGEST_SPELLED = 128
 _REST_OF_WORD = r"(?:&#x?[0-9a-fA-F]{1,6};|[^\s\"'<>&,;()\[\]{}])*"
-# These headers are public; any other may carry a key, because custom providers choose the name.
-_PUBLIC_HEADERS = frozenset({"content-type", "accept", "user-agent", "anthropic-version", "anthropic-beta"})
-_SECRET_PARAMETER = re.compile(r"key|token|secret|sig|code|auth|password", re.IGNORECASE)
 _ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 
 
@@ -67,23 +62,15 @@ def _list_causes(error: BaseException) -> Iterator[str]:
 def _redact(text: str, secrets: frozenset[str]) -> str:
     for secret in secrets:
         for pattern in _compile(secret):
-            text = pattern.sub(_MASK, text)
+            text = pattern.sub(MASK, text)
     return text
 
 
 def _find_secrets(url: str, headers: Mapping[str, str]) -> frozenset[str]:
     """Return the keys in headers, and in the query and the user of a URL."""
-    secrets = [value.rpartition(" ")[2] for name, value in headers.items() if name.lower() not in _PUBLIC_HEADERS]
+    secrets = [*find_header_secrets(headers), *find_url_secrets(url)]
     secrets += [_decode_password(value) for value in secrets]
-    try:
-        parts = urlsplit(url)
-        secrets += [value for name, value in parse_qsl(parts.query) if _SECRET_PARAMETER.search(name)]
-        if parts.password is not None:
-            user, password = unquote(parts.username or ""), unquote(parts.password)
-            secrets += [password, b64encode(f"{user}:{password}".encode("utf-8", "replace")).decode()]
-    except ValueError:
-        pass
-    return frozenset(secret for secret in secrets if len(secret) >= _SHORTEST_KEY)
+    return frozenset(secret for secret in secrets if len(secret) >= SHORTEST_SECRET)
 
 
 def _decode_password(value: str) -> str:

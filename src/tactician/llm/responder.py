@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ from tactician.documents import Problems
 from tactician.environment import read_environment
 from tactician.errors import Problem
 from tactician.frozen import frozen
-from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
+from tactician.llm.model import Delta, Features, LanguageModel, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions, TraceMetadata
 from tactician.llm.provider import Provider
 from tactician.llm.provider_access import (
@@ -220,6 +220,10 @@ class RespondedModel:
         """Native features of the model."""
         return self.endpoint.features
 
+    def find_sibling(self, name: str) -> RespondedModel:
+        """Return another model at the same address, with the same key, and without options."""
+        return RespondedModel(self.responder, name, NO_OPTIONS, self._access, self._clock)
+
     @cached_property
     def endpoint(self) -> Endpoint:
         """Endpoint of its requests."""
@@ -254,3 +258,9 @@ class RespondedModel:
         if self._usual == NO_OPTIONS:
             return request
         return replace(request, options=request.options.with_defaults(self._usual))
+
+
+def find_sibling(model: object, name: str) -> LanguageModel | None:
+    """Return the model of some name at the server of another model, with its key; `None` when it has no such server."""
+    find: Callable[[str], LanguageModel | None] | None = getattr(model, "find_sibling", None)
+    return None if find is None else find(name)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
+    from tactician.loop.answer_text import AnswerReader as AnswerReader
     from tactician.loop.answer_text import read_answer_text as read_answer_text
     from tactician.loop.autonomy import TASK_OVER as TASK_OVER
     from tactician.loop.autonomy import Autonomous as Autonomous
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from tactician.loop.events import PieceReceived as PieceReceived
     from tactician.loop.events import TextReceived as TextReceived
     from tactician.loop.events import ThinkingReceived as ThinkingReceived
+    from tactician.loop.events import ToolAnswered as ToolAnswered
     from tactician.loop.events import ToolCalled as ToolCalled
     from tactician.loop.events import ToolInterrupted as ToolInterrupted
     from tactician.loop.events import ToolReturned as ToolReturned
@@ -43,12 +45,12 @@ else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
-            "tactician.loop.answer_text": "read_answer_text",
+            "tactician.loop.answer_text": "AnswerReader read_answer_text",
             "tactician.loop.autonomy": "TASK_OVER Autonomous",
             "tactician.loop.endings": "Answer",
             "tactician.loop.events": (
-                "HandedOff OutputRejected PartialReceived PieceReceived TextReceived ThinkingReceived ToolCalled "
-                "ToolInterrupted ToolReturned TurnCompleted TurnFailed TurnStarted"
+                "HandedOff OutputRejected PartialReceived PieceReceived TextReceived ThinkingReceived "
+                "ToolAnswered ToolCalled ToolInterrupted ToolReturned TurnCompleted TurnFailed TurnStarted"
             ),
             "tactician.loop.handoffs": "Handoff HistoryFilter handoff last_messages without_tools",
             "tactician.loop.output": "InvalidOutput OutputType output_type",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
+from tactician.grammar import format_count
 from tactician.guardrails import CheckedOutput, Objection, find_first_objection
 from tactician.llm import UserMessage
 from tactician.loop.events import OutputRejected
@@ -82,12 +83,13 @@ class Acceptance(Generic[T]):
         self._emit_rejection(reason)
         if state.rejections >= self._count_attempts():
             raise OutputError(
-                f"{self._name}: no valid {name} in {state.rejections} attempts: {reason}",
+                f"{self._name}: no valid {name} in {format_count(state.rejections, 'attempt')}: {reason}",
                 state.create_failed_result(self._context),
                 text,
             )
         wrong = f"That is not a valid {name}" if isinstance(why, InvalidOutput) else "That answer is not accepted"
-        state.conversation.append(UserMessage(f"{wrong}: {reason}. Answer again with the whole, corrected."))
+        sentence = f"{wrong}: {reason.removesuffix('.')}."
+        state.conversation.append(UserMessage(f"{sentence} Answer again with the whole, corrected."))
 
     def _count_attempts(self) -> int:
         own = self._policy.max_attempts

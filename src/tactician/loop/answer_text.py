@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 from tactician.events import Event
 from tactician.loop.events import TextReceived, TurnStarted
-from tactician.runs import RunCompleted, RunResult
+from tactician.runs import RunCompleted
 from tactician.tools import as_text
 
 _BETWEEN = "\n\n"
@@ -17,26 +17,30 @@ async def read_answer_text(events: AsyncGenerator[Event], level: int = 0) -> Asy
     """Yield the text of the answer as it comes, out of the events of a stream.
 
     Text that a model writes before it calls a tool is part of it, as a paragraph of its own. What classifiers, workers,
-    managers and actions write is not. An answer that does not come in pieces, such as an object, comes at the end.
+    managers and actions write is not. An answer that does not come in pieces, such as an object, comes at the end, and
+    so does an answer that a guardrail, a reviewer or a repetition may replace.
 
     Args:
         events: the events, such as those of `agent.stream(...)`. They are closed at the end.
         level: length of the path of the context in which the streamed run was started.
     """
-    reader = _AnswerReader(level)
+    reader = AnswerReader(level)
     async with aclosing(events):
         async for event in events:
             if text := reader.read(event):
                 yield text
 
 
-class _AnswerReader:
-    """Reader of the text of an answer.
+class AnswerReader:
+    """Reader of the text of an answer, out of the events of a run in their order.
 
     A turn is named by the id of its first event.
+
+    Args:
+        level: as for `read_answer_text`.
     """
 
-    def __init__(self, level: int) -> None:
+    def __init__(self, level: int = 0) -> None:
         self._level = level
         self._turns: dict[str, TurnStarted] = {}
         self._turn: str | None = None
@@ -50,8 +54,19 @@ class _AnswerReader:
             case TextReceived() if event.answer_level <= self._level and event.text:
                 return self._add(event)
             case RunCompleted():
-                return self._finish(event.result)
+                return self.finish(event.result.output)
         return ""
+
+    @property
+    def has_text(self) -> bool:
+        """True when there was any text."""
+        return bool(self._text)
+
+    def finish(self, output: object) -> str:
+        """Return the text of an answer that has not come in pieces; empty when it has, or when there is none."""
+        answer = "" if output is None else as_text(output)
+        is_said = not answer.strip() or answer.strip() == self._text.strip()
+        return "" if is_said else self._begin("", answer)
 
     def _add(self, event: TextReceived) -> str:
         turn = self._turns.get(event.run_id)
@@ -67,9 +82,3 @@ class _AnswerReader:
         is_first = not self._text
         self._turn, self._text = turn, text
         return text if is_first else f"{_BETWEEN}{text}"
-
-    def _finish(self, result: RunResult[object]) -> str:
-        if result.output is None:
-            return ""
-        answer = as_text(result.output)
-        return "" if answer.strip() == self._text.strip() else self._begin("", answer)

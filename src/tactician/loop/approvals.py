@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop.model_call import name_request
 from tactician.runs import Approval, PendingKind, PendingRequest, ReportedError, RunContext, StoredAnswer, Suspended
-from tactician.tools import NO_TRAITS, Tool, as_text
+from tactician.tools import NO_TRAITS, Tool, describe_result
 
 
 def apply_decision(call: ToolCall, tool: Tool | None, context: RunContext) -> ToolCall | ToolResult:
@@ -29,7 +29,17 @@ def apply_decision(call: ToolCall, tool: Tool | None, context: RunContext) -> To
         shown = f"{call.name}({call.arguments})"
         kind: PendingKind = "approval" if asks else "tool"
         prompt = f"May {shown} be called?" if asks else f"Call {shown}, and say what it gives."
-        raise Suspended(PendingRequest(request_id, kind, prompt, call, context.path, tool.spec.parameters))
+        raise Suspended(
+            PendingRequest(
+                request_id,
+                kind,
+                prompt,
+                call,
+                context.path,
+                tool.spec.parameters,
+                required_role=traits.required_role if asks else None,
+            )
+        )
     response = context.responses[request_id]
     if asks and isinstance(response, bool | dict):
         response = _parse_approval(response)
@@ -39,7 +49,7 @@ def apply_decision(call: ToolCall, tool: Tool | None, context: RunContext) -> To
         reported = isinstance(response, ReportedError)
         text = str(response) if reported else f"{type(response).__name__}: {response}"
         return ToolResult(call.id, call.name, text, is_error=True)
-    text = response.text if isinstance(response, StoredAnswer) else as_text(response)
+    text = response.text if isinstance(response, StoredAnswer) else describe_result(response)
     return ToolResult(call.id, call.name, text)
 
 

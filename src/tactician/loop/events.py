@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from tactician.events import Event, SpanFacts, SpanKind
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.llm import (
     AssistantMessage,
     ModelRequest,
@@ -21,7 +22,11 @@ from tactician.llm import (
 
 @frozen(kw_only=True)
 class TurnStarted(Event):
-    """Event before a request to a model; `turn` counts from 1."""
+    """Event before a request to a model; `turn` counts from 1.
+
+    Attributes:
+        is_checked: true when a guardrail or a person may refuse or change the answer, so that it is not for readers.
+    """
 
     opens: ClassVar[str | None] = SpanKind.MODEL
     content_fields: ClassVar[tuple[str, ...]] = ("request.messages", "request.tools")
@@ -29,6 +34,7 @@ class TurnStarted(Event):
     turn: int
     model: str
     request: ModelRequest
+    is_checked: bool = False
 
     @property
     def span_key(self) -> str:
@@ -60,7 +66,8 @@ class PieceReceived(Event):
 
     Attributes:
         answer_level: index in `path` of the outermost run whose answer the piece is part of: 0 for an answer to the
-            caller, more for the text of classifiers, workers, managers, actions and guardrails.
+            caller, more for the text of classifiers, workers, managers, actions and guardrails, and for text that
+            is held because a guardrail, a reviewer or a repetition may take its place.
     """
 
     is_recorded: ClassVar[bool] = False
@@ -116,7 +123,10 @@ class TurnCompleted(Event):
     def describe(self) -> str:
         """Return which model answered, and what that used."""
         used, model = self.response.usage, self.response.usage.model or self.response.model or "the model"
-        return f"{model} answers, {self.seconds:.2f} s, {used.input_tokens} tokens in, {used.output_tokens} out"
+        return (
+            f"{model} answers, {self.seconds:.2f} s, "
+            f"{format_count(used.input_tokens, 'token')} in, {used.output_tokens} out"
+        )
 
 
 @frozen(kw_only=True)
@@ -232,6 +242,21 @@ class ToolReturned(Event):
     def describe(self) -> str:
         """Return which tool ended, and whether it failed."""
         return f"{self.call.name} {'failed' if self.result.is_error else 'is done'}, {self.seconds:.2f} s"
+
+
+@frozen(kw_only=True)
+class ToolAnswered(Event):
+    """Event of a tool call that was not run, as a person rejected it or gave the result in its place."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    content_fields: ClassVar[tuple[str, ...]] = ("call.arguments", "result.content", "result.images")
+
+    call: ToolCall
+    result: ToolResult
+
+    def describe(self) -> str:
+        """Return which tool was not run."""
+        return f"{self.call.name} was not run: {'rejected' if self.result.is_error else 'a person gave the result'}"
 
 
 @frozen(kw_only=True)

@@ -12,10 +12,11 @@ from typing_extensions import TypeVar
 
 from tactician.conversation import repair_history
 from tactician.frozen import frozen
+from tactician.grammar import add_article
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, ToolCall, ToolResult, ToolSpec, UserMessage
 from tactician.loop.events import HandedOff
 from tactician.loop.output import InvalidOutput, output_type
-from tactician.runs import HandoffError, RunContext, Runnable, RunResult
+from tactician.runs import HandoffError, RunContext, Runnable, RunResult, need_member
 from tactician.tools import Tool, ToolTraits, create_arguments_error, snake_case
 
 T = TypeVar("T", default=object)
@@ -41,6 +42,9 @@ class Handoff(Tool, Generic[T]):
         history: filter of the messages that the target sees; all by default.
         awareness: system message to the target about the handoff; `{source}` in it is the agent's
             name. With `None` there is no message.
+
+    Raises:
+        DeclarationError: when the target is not a Runnable.
     """
 
     traits = ToolTraits(ends_turn=True)
@@ -55,6 +59,7 @@ class Handoff(Tool, Generic[T]):
         history: HistoryFilter | None = None,
         awareness: str | None = _AWARENESS,
     ) -> None:
+        need_member("handoff", "target", target)
         self.target = target
         self.propagated_output_type = propagated_output_type
         self.history = history
@@ -105,7 +110,9 @@ class Handoff(Tool, Generic[T]):
         except InvalidOutput as error:
             name = getattr(expected, "__name__", str(expected))
             failed = RunResult(None, messages=result.messages, tally=result.tally, run_id=result.run_id)
-            raise HandoffError(f"{self.name}: {self.target.name} did not give a {name}: {error}", failed) from error
+            raise HandoffError(
+                f"{self.name}: {self.target.name} did not give {add_article(name)}: {error}", failed
+            ) from error
 
     def _read_message(self, arguments: str) -> str | None:
         try:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from time import perf_counter
 
-from tactician.conversation import Conversation
-from tactician.events import new_id
 from tactician.llm import (
     AssistantMessage,
-    AssistantPart,
     LanguageModel,
-    Message,
     ModelRequest,
     ModelResponse,
     RestoreResponse,
@@ -29,12 +24,21 @@ from tactician.loop.events import (
     TurnFailed,
     TurnStarted,
 )
+from tactician.loop.piece_gate import PieceGate
+from tactician.loop.state import TurnState
 from tactician.runs import RunContext
 from tactician.text import GrowingText, describe_error
 
 
 def ask(
-    model: LanguageModel, request: ModelRequest, context: RunContext, turn: int, partial: Callable[[str], object]
+    model: LanguageModel,
+    request: ModelRequest,
+    context: RunContext,
+    turn: int,
+    partial: Callable[[str], object],
+    *,
+    is_checked: bool = False,
+    gate: PieceGate | None = None,
 ) -> Awaitable[ModelResponse]:
     """Ask the model, and return its response when that is awaited; see `receive`.
 
@@ -44,6 +48,8 @@ def ask(
         context: the context of the run.
         turn: number of the turn, for events.
         partial: function that returns the visible part of an incomplete answer; `None` for nothing new.
+        is_checked: true when the answer may be refused once it is complete, so that readers get it as a whole.
+        gate: gate for the pieces of the answer; they come at once, when `None`.
 
     Raises:
         ModelError: when the model cannot be called.
@@ -51,62 +57,32 @@ def ask(
     fitted, restore = adapt_request(request, model.features)
     if context.services.bus.is_observed:
         streams = context.streaming and restore is None
-        asked = _ask_aloud(model, request, fitted, context, turn, partial if streams else None)
+        pieces = _Pieces(context, partial, gate, is_checked=is_checked)
+        asked = _ask_aloud(model, request, fitted, context, turn, pieces, streams=streams)
     else:
         asked = model.generate(fitted)
     return asked if restore is None else _restore(asked, restore)
 
 
-def receive(
-    response: ModelResponse, model: LanguageModel, context: RunContext, conversation: Conversation
-) -> AssistantMessage:
-    """Return the message of a response, with distinct ids of its calls, and count its usage.
-
-    A call with the id of an earlier call that somebody has answered gets another, as an answer is for a single call.
-    A run that begins again after its answer came has no earlier call: the answer is for the call that it repeats.
-    """
+def receive(response: ModelResponse, model: LanguageModel, context: RunContext, state: TurnState) -> AssistantMessage:
+    """Return the message of a response, with ids of its calls that no earlier call has, and count its usage."""
     usage = response.usage
     context.tally.add(usage if usage.model else usage.attribute_to(model.name))
     message = response.message
-    calls = message.tool_calls
-    if not calls:
-        return message
-    answered = _find_answered(calls, context, conversation.messages) if context.responses else set()
-    return message if not answered and _are_distinct(calls) else _renumber_calls(message, answered)
-
-
-def _find_answered(calls: Sequence[ToolCall], context: RunContext, earlier: Iterable[Message]) -> set[str]:
-    answered = {call.id for call in calls if name_request(call, context) in context.responses}
-    return answered and answered & {
-        call.id for message in earlier if isinstance(message, AssistantMessage) for call in message.tool_calls
-    }
+    return state.distinguish_calls(message) if message.tool_calls else message
 
 
 def name_request(call: ToolCall, context: RunContext) -> str:
-    """Return the id of the request for an answer to a call."""
-    return call.id if context.checkpoint is None else f"{context.checkpoint.path}/{call.id}"
+    """Return the id of the request for an answer to a call.
+
+    It has the attempt of the action around it: an approval must not count for the call of a later attempt, to which a
+    model may give the same id.
+    """
+    return call.id if context.checkpoint is None else f"{context.checkpoint.attempt_path}/{call.id}"
 
 
 async def _restore(asked: Awaitable[ModelResponse], restore: RestoreResponse) -> ModelResponse:
     return restore(await asked)
-
-
-def _are_distinct(calls: Sequence[ToolCall]) -> bool:
-    ids = {call.id for call in calls}
-    return len(ids) == len(calls) and "" not in ids
-
-
-def _renumber_calls(message: AssistantMessage, answered: set[str]) -> AssistantMessage:
-    """Return the message with an id of its own for each call that has none, or that of another call."""
-    taken = {"", *answered}
-    parts: list[AssistantPart] = []
-    for part in message.parts:
-        if isinstance(part, ToolCall):
-            if part.id in taken:
-                part = replace(part, id=f"call_{new_id()}")
-            taken.add(part.id)
-        parts.append(part)
-    return AssistantMessage(tuple(parts))
 
 
 async def _ask_aloud(
@@ -115,16 +91,15 @@ async def _ask_aloud(
     fitted: ModelRequest,
     context: RunContext,
     turn: int,
-    partial: Callable[[str], object] | None,
+    pieces: _Pieces,
+    *,
+    streams: bool,
 ) -> ModelResponse:
-    context.emit(TurnStarted, turn=turn, model=model.name, request=request)
+    context.emit(TurnStarted, turn=turn, model=model.name, request=request, is_checked=pieces.is_checked)
     observed = fitted.with_observer(context.emitter)
     started = perf_counter()
     try:
-        if partial is None:
-            response = await model.generate(observed)
-        else:
-            response = await _stream_response(model, observed, context, partial if fitted.output is not None else None)
+        response = await (_stream_response(model, observed, pieces) if streams else model.generate(observed))
     except BaseException as error:
         seconds, failure = perf_counter() - started, describe_error(error)
         context.emit(TurnFailed, turn=turn, model=model.name, seconds=seconds, error=failure)
@@ -133,29 +108,58 @@ async def _ask_aloud(
     return response
 
 
-async def _stream_response(
-    model: LanguageModel, request: ModelRequest, context: RunContext, partial: Callable[[str], object] | None
-) -> ModelResponse:
-    emitter, level = context.emitter, context.answer_level
-    response, answer, shown = ModelResponse(AssistantMessage()), GrowingText(), None
+class _Pieces:
+    """Pieces of the answers of a run, for its listeners.
 
-    def show(text: str | None) -> None:
-        nonlocal shown
-        if partial is not None and text is not None and (value := partial(text)) is not None and value != shown:
-            shown = value
-            emitter.emit(PartialReceived, value=value, answer_level=level)
+    Attributes:
+        is_checked: true when the answer may be refused.
+    """
 
+    def __init__(
+        self, context: RunContext, partial: Callable[[str], object], gate: PieceGate | None, *, is_checked: bool
+    ) -> None:
+        self.is_checked = is_checked or gate is not None or context.is_checked
+        self._partial = partial
+        self._gate = gate
+        self._emitter = context.emitter
+        self._level = len(context.path) + 1 if is_checked else context.piece_level  # or that of no run
+        self._shown: object = None
+
+    def emit_text(self, text: str) -> None:
+        """Emit more characters of an answer."""
+        self._emit(lambda: self._emitter.emit(TextReceived, text=text, answer_level=self._level))
+
+    def emit_thinking(self, text: str) -> None:
+        """Emit more characters of thinking."""
+        self._emit(lambda: self._emitter.emit(ThinkingReceived, text=text, answer_level=self._level))
+
+    def emit_partial(self, text: str | None) -> None:
+        """Emit the object that the beginning of an answer means, when it is another than before."""
+        if text is not None and (value := self._partial(text)) is not None and value != self._shown:
+            self._shown = value
+            self._emit(lambda: self._emitter.emit(PartialReceived, value=value, answer_level=self._level))
+
+    def _emit(self, deliver: Callable[[], None]) -> None:
+        if self._gate is None:
+            deliver()
+        else:
+            self._gate.emit(deliver)
+
+
+async def _stream_response(model: LanguageModel, request: ModelRequest, pieces: _Pieces) -> ModelResponse:
+    response, answer, is_object = ModelResponse(AssistantMessage()), GrowingText(), request.output is not None
     items = model.stream(request)
     try:
         async for item in items:
             if isinstance(item, TextDelta):
-                emitter.emit(TextReceived, text=item.text, answer_level=level)
-                if partial is not None:
-                    show(answer.add(item.text))
+                pieces.emit_text(item.text)
+                if is_object:
+                    pieces.emit_partial(answer.add(item.text))
             elif isinstance(item, ThinkingDelta):
-                emitter.emit(ThinkingReceived, text=item.text, answer_level=level)
+                pieces.emit_thinking(item.text)
             elif isinstance(item, ModelResponse):
-                show(answer.end())
+                if is_object:
+                    pieces.emit_partial(answer.end())
                 response = item
     finally:
         if isinstance(items, AsyncGenerator):  # when the run is cancelled, the model has to stop

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache
+from types import FunctionType
 from typing import Annotated, Generic, Protocol, TypeVar, cast, get_args, get_origin, runtime_checkable
 
 import pydantic
+from pydantic.errors import PydanticUserError
 from pydantic_core import from_json, to_json
+from typing_extensions import TypeForm
 
+from tactician.errors import DeclarationError
 from tactician.llm import OutputSpec, close_schema, is_strict
+from tactician.loop.json_search import find_json_values
 from tactician.model_classes import is_model_class
 from tactician.text import replace_surrogates, strip_code_fence
 from tactician.tools import as_text, describe_validation_error
@@ -57,9 +62,13 @@ class OutputType(Generic[T]):
         """As much of an answer as is in the beginning of its text; `None` when there is nothing yet."""
 
 
-def output_type(kind: type[T]) -> OutputType[T]:
-    """Return the output type for a Python type: text for `str`, else any type that pydantic validates. Cached."""
-    # A union is not a class, but it is a valid output type, and hashable: what mypy cannot express.
+def output_type(kind: TypeForm[T]) -> OutputType[T]:
+    """Return the output type for a Python type: text for `str`, else any type that pydantic validates. Cached.
+
+    Raises:
+        DeclarationError: when the type has no JSON schema.
+    """
+    # Every type form is hashable: what checkers cannot know.
     return cast("OutputType[T]", _compile(cast(Hashable, kind)))
 
 
@@ -67,9 +76,8 @@ def output_type(kind: type[T]) -> OutputType[T]:
 def _compile(kind: Hashable) -> OutputType[object]:
     if kind is str:
         return OutputType("str", None, lambda text: text, as_text, lambda text: None)
-    adapter: pydantic.TypeAdapter[object] = pydantic.TypeAdapter(kind)  # type: ignore[arg-type]  # see output_type
     name = _format_name(kind)
-    schema = _inline_root(adapter.json_schema())
+    adapter, schema = _create_adapter(kind, name)
     wrapped = schema.get("type") != "object"
     if wrapped:
         definitions = schema.pop("$defs", {})
@@ -92,6 +100,18 @@ def _compile(kind: Hashable) -> OutputType[object]:
         lambda value: _accept(value, adapter, parse),
         lambda text: parse_partial(text, kind, wrapped),
     )
+
+
+def _create_adapter(kind: Hashable, name: str) -> tuple[pydantic.TypeAdapter[object], dict[str, object]]:
+    try:
+        if isinstance(kind, FunctionType):  # pydantic would take it for the schema of its arguments
+            raise TypeError("it is a function")
+        adapter: pydantic.TypeAdapter[object] = pydantic.TypeAdapter(kind)  # type: ignore[arg-type]  # see output_type
+        return adapter, _inline_root(adapter.json_schema())
+    except (PydanticUserError, TypeError) as error:
+        advice = "give a pydantic model, a dataclass, a TypedDict, or a type of JSON values such as list[str]"
+        problem = f"no model can write an object of this type, as it has no JSON schema: {advice}"
+        raise DeclarationError(f"the output type {name}", [problem]) from error
 
 
 def _format_name(kind: object) -> str:
@@ -119,7 +139,23 @@ def _accept(value: object, adapter: pydantic.TypeAdapter[object], parse: Callabl
 
 
 def _parse(text: str, adapter: pydantic.TypeAdapter[object], wrapped: bool) -> object:
-    data = _extract_json(replace_surrogates(text))
+    """Return the object in an answer: of all of it, else of the likeliest JSON in it that is valid."""
+    written = replace_surrogates(text)
+    fenced = strip_code_fence(written)
+    try:
+        return _validate(written.strip() if fenced is None else fenced, adapter, wrapped)
+    except InvalidOutput as error:
+        first = error
+    misfit: InvalidOutput | None = None
+    for value in find_json_values(written):
+        try:
+            return _validate(value, adapter, wrapped)
+        except InvalidOutput as error:
+            misfit = misfit or error
+    raise misfit or first
+
+
+def _validate(data: str | bytes, adapter: pydantic.TypeAdapter[object], wrapped: bool) -> object:
     try:
         if wrapped:
             value: object = from_json(data)
@@ -130,16 +166,6 @@ def _parse(text: str, adapter: pydantic.TypeAdapter[object], wrapped: bool) -> o
         raise InvalidOutput(describe_validation_error(error)) from error
     except ValueError as error:
         raise InvalidOutput(f"it is not JSON: {error}") from error
-
-
-def _extract_json(text: str) -> str | bytes:
-    """Return the JSON in an answer: all of it, the content of a code fence, or else its outer braces."""
-    if (fenced := strip_code_fence(text)) is not None:
-        return fenced
-    stripped = text.strip()
-    if stripped.startswith(("{", "[", '"')) or "{" not in stripped:
-        return stripped
-    return stripped[stripped.index("{") : stripped.rindex("}") + 1] if "}" in stripped else stripped
 
 
 def parse_partial(text: str, kind: object, wrapped: bool) -> object:

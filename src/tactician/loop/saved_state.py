@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import NotRequired
 
 import pydantic
 from typing_extensions import TypedDict
 
+from tactician.errors import StoredStateError
 from tactician.llm import Message, messages_from_data, messages_to_data
 from tactician.runs import Live, revive
 
@@ -17,7 +19,7 @@ class Counts(TypedDict):
 
     `kept` is the number of messages that were in the caller's conversation before; `None`, when they are saved too.
     `input` is the number of those that are saved up to the end of the input, `answer` the place among them of an answer
-    of the model that is not dealt with.
+    of the model that is not dealt with. `series` and `forgotten` are missing in what earlier versions have saved.
     """
 
     kept: int | None
@@ -35,14 +37,18 @@ class Counts(TypedDict):
     cut_off: bool
     is_accepted: bool
     is_handed_over: bool
+    series: NotRequired[str]
+    forgotten: NotRequired[list[str]]
 
 
-def read_counts(data: Mapping[str, object]) -> Counts:
+def read_counts(data: object) -> Counts:
     """Return the counters in the checkpoint of a conversation.
 
     Raises:
         StoredStateError: when they cannot be read.
     """
+    if not isinstance(data, Mapping):
+        raise StoredStateError(f"The saved state of a run cannot be read: it is {type(data).__name__}, and no mapping.")
     return revive(data.get("counts"), _counts_adapter().validate_python)
 
 

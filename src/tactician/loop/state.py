@@ -7,7 +7,10 @@ from typing import TypeVar
 
 from tactician.conversation import Conversation, RunPart, count_equal
 from tactician.errors import StoredStateError
+from tactician.events import new_id
+from tactician.grammar import format_count
 from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult
+from tactician.loop.call_ids import CallIds
 from tactician.loop.saved_state import Counts, keep_message, parse_messages, read_counts
 from tactician.runs import Changes, Data, RunContext, RunResult, RunStatus
 
@@ -32,12 +35,14 @@ class TurnState:
         is_accepted: true when the last answer has passed the output guardrails, which a resumed run does not call
             again.
         is_handed_over: true when the conversation has the answer of the target of a handoff.
+        series: part of the idempotency keys of the calls; the same when the run continues elsewhere, and another
+            when all is done anew, as models may then give the same ids to other calls.
     """
 
     __slots__ = (
-        "_input", "_kept", "_last_call", "_part", "_repeats", "_revision", "_saved", "admitted", "answer", "answers",
-        "calls", "conversation", "cut_off", "is_accepted", "is_handed_over", "is_last_word", "refusals", "rejections",
-        "restarts", "turn",
+        "_call_ids", "_forgotten", "_input", "_kept", "_last_call", "_part", "_repeats", "_revision", "_saved",
+        "admitted", "answer", "answers", "calls", "conversation", "cut_off", "is_accepted", "is_handed_over",
+        "is_last_word", "refusals", "rejections", "restarts", "series", "turn",
     )  # fmt: skip
 
     def __init__(
@@ -57,6 +62,9 @@ class TurnState:
         self.cut_off = self.is_accepted = self.is_handed_over = False
         self._last_call = ""
         self._repeats = 0
+        self._call_ids: CallIds | None = None
+        self._forgotten: list[str] = []
+        self.series = ""
 
     @classmethod
     def begin(cls, messages: Sequence[Message], conversation: Conversation | None, context: RunContext) -> TurnState:
@@ -69,15 +77,20 @@ class TurnState:
         part = None if conversation is None else conversation.find_part(context.root_id)
         if checkpoint is not None and "counts" in (data := checkpoint.data):
             state = cls.restore(data, conversation, part)
-        elif conversation is None:
+            checkpoint.attach(state)
+            return state
+        is_inside = checkpoint is not None and not checkpoint.is_root
+        if conversation is None:
             state = cls(Conversation(messages), input=len(messages))
         else:
             if part is not None:
                 conversation.restore_part(())
-            state = cls(conversation, part=part, is_kept=checkpoint is not None and bool(checkpoint.keys))
+            state = cls(conversation, part=part, is_kept=is_inside)
             state._add_input(messages)
         if checkpoint is not None:
             checkpoint.attach(state)
+        if is_inside:  # what is around it may begin it anew
+            state.series = new_id()
         return state
 
     def _add_input(self, messages: Sequence[Message]) -> None:
@@ -111,6 +124,15 @@ class TurnState:
         self._last_call = signature
         return self._repeats
 
+    def distinguish_calls(self, message: AssistantMessage) -> AssistantMessage:
+        """Return a new message of the model whose calls have ids that no earlier call has."""
+        return self._load_call_ids().distinguish(message)
+
+    def _load_call_ids(self) -> CallIds:
+        if self._call_ids is None:
+            self._call_ids = CallIds(self.conversation.messages, self._forgotten)
+        return self._call_ids
+
     @property
     def last_reply(self) -> AssistantMessage:
         """The last message of the model."""
@@ -142,7 +164,9 @@ class TurnState:
 
     def restart(self) -> None:
         """Forget all messages since the run began."""
+        self._load_call_ids()
         self.conversation.rewind(self.beginning)
+        self.series = new_id()
         self.turn = self.calls = self.rejections = self.refusals = 0
         self.answers.clear()
         self.admitted.clear()
@@ -191,6 +215,8 @@ class TurnState:
             cut_off=self.cut_off,
             is_accepted=self.is_accepted,
             is_handed_over=self.is_handed_over,
+            series=self.series,
+            forgotten=self._call_ids.to_list() if self.restarts and self._call_ids is not None else self._forgotten,
         )
 
     @classmethod
@@ -234,6 +260,7 @@ class TurnState:
         self._last_call, self._repeats = counts["last_call"], counts["repeats"]
         self.cut_off, self.is_last_word = counts["cut_off"], counts["is_last_word"]
         self.is_accepted, self.is_handed_over = counts["is_accepted"], counts["is_handed_over"]
+        self.series, self._forgotten = counts.get("series", ""), counts.get("forgotten", [])
         if (place := counts["answer"]) is not None:
             answer = self.conversation.messages[self._first + place] if 0 <= place < saved else None
             if not isinstance(answer, AssistantMessage):
@@ -245,7 +272,8 @@ def _restore_messages(known: Conversation, count: int, saved: Sequence[Message])
     """Add the saved messages of a run that the conversation lacks."""
     if count > len(known):
         raise StoredStateError(
-            f"The run continues a conversation of {count} messages: pass it, as in resume(..., conversation=...)."
+            f"The run continues a conversation of {format_count(count, 'message')}: pass "
+            "it, as in resume(..., conversation=...)."
         )
     same = count_equal(known.messages[count:], saved)
     if same < len(saved):

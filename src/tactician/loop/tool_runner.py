@@ -9,10 +9,11 @@ from time import perf_counter
 
 from tactician.errors import ConfigurationError, TacticianError
 from tactician.flow import StepTimeoutError, gather_or_suspend, run_with_timeout
+from tactician.grammar import format_count
 from tactician.guardrails import CheckedToolOutput, Objection, find_first_objection
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop.approvals import apply_decision
-from tactician.loop.events import ToolCalled, ToolInterrupted, ToolReturned
+from tactician.loop.events import ToolAnswered, ToolCalled, ToolInterrupted, ToolReturned
 from tactician.loop.handoffs import Handoff
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.state import TurnState
@@ -81,6 +82,7 @@ class ToolRunner:
         call = _repair_call(call)
         result = apply_decision(call, tool, self._context)
         if not isinstance(result, ToolCall):
+            self._context.emit(ToolAnswered, call=call, result=result)
             return result
         try:
             return await self._run_and_report(result, tool, tools)
@@ -108,6 +110,7 @@ class ToolRunner:
             shown = await self._format(await self._run_and_report(result, tool, tools), tool)
             result = _trim(shown, self._policy)
         else:
+            self._context.emit(ToolAnswered, call=call, result=result)
             result = await self._format(result, tool)
         self._state.answers[call.id] = result
         if (checkpoint := self._context.checkpoint) is not None:
@@ -176,7 +179,10 @@ class ToolRunner:
         if call.id in state.admitted:
             return None
         if policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls:
-            return f"STOP: all {policy.max_tool_calls} tool calls are used up. Answer now, with what you have.", True
+            return (
+                f"STOP: the limit of {format_count(policy.max_tool_calls, 'tool call')} is "
+                "used up. Answer now, with what you have."
+            ), True
         state.calls += 1
         state.admitted.add(call.id)
         if policy.max_repeats is None or self._is_nested or (tool is not None and tool.traits.repeatable):
@@ -186,7 +192,8 @@ class ToolRunner:
             return None
         if excess == 0:
             return (
-                f"You have called {call.name} with the same arguments {policy.max_repeats} times in a row, and it "
+                f"You have called {call.name} with the same arguments "
+                f"{format_count(policy.max_repeats, 'time')} in a row, and it "
                 "would give the same again. Use what you have, try something else, or answer.",
                 False,
             )
@@ -206,14 +213,16 @@ class ToolRunner:
         try:
             return await run_with_timeout(run, limit, self._context.clock, call.name)
         except StepTimeoutError:
-            return ToolResult(call.id, call.name, f"{call.name} did not answer within {limit:g} seconds.", True)
+            return ToolResult(
+                call.id, call.name, f"{call.name} did not answer within {format_count(limit, 'second')}.", True
+            )
 
     async def _run_one(
         self, call: ToolCall, tool: Tool | None, tools: Toolbox, held: HeldArtifacts | None
     ) -> ToolResult:
         if self._context.is_saved:
             await self._context.begin_step()
-        place = self._context.at(call.id, held)
+        place = self._context.at(call.id, held, series=self._state.series)
         nested: ToolRunner | None = None
         if tool is not None and tool.traits.calls_tools:
             nested = ToolRunner(self._context.at(call.id), self._policy, self._state, is_nested=True)

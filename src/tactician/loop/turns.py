@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Generic, TypeVar, cast
 
 from tactician.conversation import Conversation, MessageWindow, find_token_counter
+from tactician.grammar import format_count
 from tactician.guardrails import CheckedInput, find_any_objection, find_first_objection
 from tactician.llm import (
     NO_OPTIONS,
@@ -28,6 +29,7 @@ from tactician.loop.endings import Answer, AutonomousEnding, Ending, ReplyEnding
 from tactician.loop.handoffs import Handoff, hand_over
 from tactician.loop.model_call import ask, receive
 from tactician.loop.output import InvalidOutput, OutputType
+from tactician.loop.piece_gate import PieceGate
 from tactician.loop.policy import DEFAULT_POLICY, AnswerAttempts, TurnPolicy
 from tactician.loop.state import TurnState
 from tactician.loop.tool_runner import Refused, ToolRunner
@@ -42,7 +44,7 @@ from tactician.runs import (
     reset_current,
     set_current,
 )
-from tactician.tools import Tool, Toolbox, as_text
+from tactician.tools import Tool, Toolbox, describe_result
 
 T = TypeVar("T")
 NO_TOOLS = Toolbox()
@@ -91,6 +93,8 @@ class TurnLoop(Generic[T]):
         self._is_saved = context.is_saved
         self._toolbox: Toolbox | None = None
         self._turn_began: float | None = None
+        self._is_checked = bool(policy.guards.output) or autonomy is not None
+        self._gate: PieceGate | None = None
         self._state: TurnState
 
     async def run(self, messages: Sequence[Message], conversation: Conversation | None = None) -> RunResult[T]:
@@ -128,7 +132,7 @@ class TurnLoop(Generic[T]):
                 state.answer_open_calls()
             raise
         if conversation is not None and result.delegation_path and not state.is_handed_over:
-            conversation.append(AssistantMessage((Text(as_text(result.output)),)))
+            conversation.append(AssistantMessage((Text(describe_result(result.output)),)))
             state.is_handed_over = True
         return result
 
@@ -165,13 +169,17 @@ class TurnLoop(Generic[T]):
             raise Refused(objection)
         if not concurrent:
             return await self._get_next_message()
+        self._gate = gate = PieceGate()
         asking = asyncio.ensure_future(self._get_next_message())
         try:
             with self._inside.enter():
                 objection = await find_any_objection(concurrent, checked, self._inside)
             if objection is not None:
                 raise Refused(objection)
-            return await asking
+            gate.open()
+            message = await asking
+            self._gate = None
+            return message
         finally:
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
@@ -195,8 +203,16 @@ class TurnLoop(Generic[T]):
             await context.begin_step()
         if context.surroundings and (pace := context.find(RequestPace)) is not None:
             await pace.turn()
-        response = await ask(self._model, request, context, state.turn, self._output.partial)
-        message = receive(response, self._model, context, conversation)
+        response = await ask(
+            self._model,
+            request,
+            context,
+            state.turn,
+            self._output.partial,
+            is_checked=self._is_checked,
+            gate=self._gate,
+        )
+        message = receive(response, self._model, context, state)
         state.cut_off = response.finish_reason == "length"
         conversation.append(message)
         state.answer = message
@@ -318,7 +334,8 @@ class TurnLoop(Generic[T]):
 
     def _create_turn_limit_error(self, limit: int) -> TurnLimitError:
         return TurnLimitError(
-            f"{self._name}: no answer within {limit} turns; raise the limit, or look at what its tools return",
+            f"{self._name}: no answer within {format_count(limit, 'turn')}; raise the "
+            "limit, or look at what its tools return",
             self._state.create_failed_result(self._context),
         )
 

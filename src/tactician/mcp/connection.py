@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 from tactician.clock import Clock
 from tactician.extras import require_extra
 from tactician.frozen import frozen
+from tactician.grammar import format_count
+from tactician.loggers import get_logger
 from tactician.mcp.errors import McpError, find_cause
 from tactician.mcp.watching import watch_end
 from tactician.text import describe_error
@@ -25,7 +26,7 @@ State: TypeAlias = Literal["closed", "connecting", "ready", "restarting"]
 _FIRST_PAUSE, _PAUSE_FACTOR, _LONGEST_PAUSE = 0.5, 2.0, 60.0
 _STABLE_SECONDS = 60.0
 _LONGEST_PROBLEM = 2_000
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 
 
 @frozen
@@ -248,7 +249,7 @@ class Connection:
     def _describe(self, error: Exception) -> str:
         cause = find_cause(error)
         if isinstance(cause, TimeoutError) and not str(cause):
-            text = f"it did not answer within {self._timeout:g} seconds"
+            text = f"it did not answer within {format_count(self._timeout, 'second')}"
         else:
             text = describe_error(cause)
         notes = [note for source in (error, cause) for note in getattr(source, "__notes__", ())]

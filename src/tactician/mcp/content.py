@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from tactician.grammar import format_count
 from tactician.llm import AssistantMessage, Image, Message, Text, UserMessage, UserPart, check_image
+from tactician.mcp.structured import find_value
 from tactician.text import replace_surrogates
 from tactician.tools import ToolOutput, as_text
 
@@ -21,11 +23,19 @@ _SHOWN_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 def read_output(result: CallToolResult) -> ToolOutput:
-    """Return the result of a tool for a model; structured content as JSON, unless a text says the same."""
-    output = read_content(result.content)
-    if output.text or output.images or result.structured_content is None:
-        return output
-    return ToolOutput(_shorten(as_text(result.structured_content)))
+    """Return the result of a tool for a model; data as JSON, whether it is structured content or texts in JSON."""
+    texts = read_texts(result)
+    value = None if result.is_error else find_value(texts, result.structured_content)
+    if value is None:
+        return read_content(result.content)
+    others = read_content(block for block in result.content if block.type != "text")
+    text = "\n".join(filter(None, (as_text(value), others.text)))
+    return ToolOutput(_shorten(text), others.images)
+
+
+def read_texts(result: CallToolResult) -> tuple[str, ...]:
+    """Return the texts of a result, without what describes pictures and resources."""
+    return tuple(replace_surrogates(block.text) for block in result.content if block.type == "text")
 
 
 def read_content(blocks: Iterable[object]) -> ToolOutput:
@@ -34,7 +44,7 @@ def read_content(blocks: Iterable[object]) -> ToolOutput:
     text = "\n".join(part for part in parts if isinstance(part, str))
     pictures = [part for part in parts if isinstance(part, Image)]
     if len(pictures) > _MOST_PICTURES:
-        text = f"{text}\n[{len(pictures) - _MOST_PICTURES} more pictures are left out]"
+        text = f"{text}\n[{format_count(len(pictures) - _MOST_PICTURES, 'more picture')} left out]"
     return ToolOutput(_shorten(text), tuple(pictures[:_MOST_PICTURES]))
 
 
@@ -63,7 +73,7 @@ def _read_block(block: object) -> str | Image:
         case ImageContent():
             return _read_picture(block.data, block.mime_type)
         case AudioContent():
-            return f"[audio of the type {block.mime_type}, {_measure(block.data)} bytes]"
+            return f"[audio of the type {block.mime_type}, {format_count(_measure(block.data), 'byte')}]"
         case ResourceLink():
             described = f": {block.description}" if block.description else ""
             return replace_surrogates(f"[resource {block.title or block.name}, {block.uri}{described}]")
@@ -80,7 +90,7 @@ def _read_resource(resource: TextResourceContents | BlobResourceContents) -> str
     media_type = resource.mime_type or "application/octet-stream"
     if media_type in _SHOWN_TYPES:
         return _read_picture(resource.blob, media_type)
-    return f"[resource {resource.uri} of the type {media_type}, {_measure(resource.blob)} bytes]"
+    return f"[resource {resource.uri} of the type {media_type}, {format_count(_measure(resource.blob), 'byte')}]"
 
 
 def _read_picture(data: str, media_type: str) -> str | Image:
@@ -89,7 +99,7 @@ def _read_picture(data: str, media_type: str) -> str | Image:
             picture = check_image(Image(data=data, media_type=media_type))
             if picture.media_type in _SHOWN_TYPES:
                 return picture
-    return f"[picture of the type {media_type}, {_measure(data)} bytes, left out]"
+    return f"[picture of the type {media_type}, {format_count(_measure(data), 'byte')}, left out]"
 
 
 def _measure(data: str) -> int:
@@ -100,4 +110,4 @@ def _measure(data: str) -> int:
 def _shorten(text: str) -> str:
     if len(text) <= LONGEST_TEXT:
         return text
-    return f"{text[:LONGEST_TEXT]}... [cut off: the server sent {len(text):,} characters]"
+    return f"{text[:LONGEST_TEXT]}... [cut off: the server sent {format_count(len(text), 'character')}]"

@@ -17,7 +17,7 @@ class Page(Protocol):
 
     @property
     def next_cursor(self) -> str | None:
-        """The place of the next page, if there is one."""
+        """The place of the next page, if there are more."""
         ...
 
 

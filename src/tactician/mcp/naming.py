@@ -25,6 +25,7 @@ class ToolSelection:
         naming: the naming strategy; names stay as they are if `None`.
         approved: patterns of the tools whose calls need an approval.
         types: types of the structured output of tools, by patterns.
+        required_role: role that a person needs to approve these calls; anybody may, when `None`.
     """
 
     only: tuple[str, ...] | None = None
@@ -32,6 +33,7 @@ class ToolSelection:
     naming: NamingStrategy | None = None
     approved: tuple[str, ...] = ()
     types: tuple[tuple[str, object], ...] = ()
+    required_role: str | None = None
 
     def takes(self, name: str) -> bool:
         """Return whether a tool is selected."""

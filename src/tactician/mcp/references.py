@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
@@ -11,6 +10,7 @@ from typing_extensions import override
 
 from tactician.errors import ToolError
 from tactician.llm import Message, join_text
+from tactician.loggers import get_logger
 from tactician.mcp.errors import McpError
 from tactician.prompts import InstructionSource, LlmReference
 from tactician.runs import RunContext
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MOST_LISTED = 100
 _LONGEST_LINE = 500
 EVERYTHING: Final = ("*",)
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 
 
 class ResourceReader(Protocol):

@@ -33,9 +33,21 @@ class ServerTools(ToolProvider):
         """Return the tools under other names for the model: with a prefix, or as a function of the name says."""
         return self._select(lambda own: replace(own, naming=naming))
 
-    def with_approval(self, *patterns: str) -> ServerTools:
-        """Return the tools, of which calls of those of these names on the server wait for an approval."""
-        return self._select(lambda own: replace(own, approved=(*own.approved, *(patterns or ("*",)))))
+    def with_approval(self, *patterns: str, required_role: str | None = None) -> ServerTools:
+        """Return the tools, of which calls of those of these names on the server wait for an approval.
+
+        Args:
+            *patterns: names on the server, which may be patterns; all by default.
+            required_role: role that a person needs to approve any of these calls; that of an earlier selection, or
+                anybody, when `None`.
+        """
+        return self._select(
+            lambda own: replace(
+                own,
+                approved=(*own.approved, *(patterns or ("*",))),
+                required_role=required_role or own.required_role,
+            )
+        )
 
     def with_output_type(self, kind: object, *patterns: str) -> ServerTools:
         """Return the tools, of which those of these names on the server give the program objects of a type.

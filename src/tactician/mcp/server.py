@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from typing_extensions import Unpack, override
 
+from tactician.amounts import need_amount
 from tactician.clock import SYSTEM_CLOCK
 from tactician.errors import TacticianError
 from tactician.llm import Message
-from tactician.mcp.calls import CallsInProgress, ToolOfServerCall
+from tactician.mcp.calls import CallsInProgress, ToolOfServerCall, has_asked
 from tactician.mcp.connection import Connection, McpHealth
-from tactician.mcp.content import read_contents, read_message, read_output
+from tactician.mcp.content import read_contents, read_message, read_output, read_texts
 from tactician.mcp.errors import McpError, find_cause, is_loss
 from tactician.mcp.listing import Page, list_all
 from tactician.mcp.naming import ToolSelection
 from tactician.mcp.options import McpOptions
 from tactician.mcp.references import McpPrompt, McpReference
 from tactician.mcp.selection import SelectedTools, ServerTools
-from tactician.mcp.tools import McpResult, McpTool, create_tools
+from tactician.mcp.server_tasks import find_task
+from tactician.mcp.tools import McpResult, McpTool, create_tools, is_repeatable, is_task
 from tactician.mcp.transports import HttpTransport, InProcessTransport, ProgramTransport, ServerTransport
 from tactician.runs import RunContext
 from tactician.text import describe_error
@@ -59,6 +61,11 @@ class McpServer(ServerTools):
         self._transport = transport
         self._timeout = options.get("timeout", _CALL_SECONDS)
         self._is_sampling = options.get("sampling", True)
+        self._max_samples = options.get("max_samples", 10)
+        need_amount("McpServer.max_samples", self._max_samples, whole=True)
+        self._repeats_calls = options.get("repeats_calls", False)
+        self._repeatable: frozenset[str] = frozenset()
+        self._tasks: frozenset[str] = frozenset()
         self._protocol = options.get("protocol", "auto")
         clock = options.get("clock", SYSTEM_CLOCK)
         limit = options.get("connect_timeout", _CONNECT_SECONDS)
@@ -138,6 +145,7 @@ class McpServer(ServerTools):
     @override
     async def aclose(self) -> None:
         """Close the connection, and end the program. The next use opens it again."""
+        self._calls.close()
         await self._connection.aclose()
 
     @property
@@ -162,13 +170,28 @@ class McpServer(ServerTools):
             McpError: when the tool says that it failed, or the server does not answer as it should.
             Suspended: when the server asks a person who has not answered yet.
         """
-        call = ToolOfServerCall(self.name, name, context)
-        with self._calls.begin(call):
+        call = self._calls.take(context) or self._create_call(name, context)
+        with self._calls.begin(call, context):
             result = await self._ask(lambda client: call.run(client, dict(arguments), self._timeout))
         output = read_output(result)
         if result.is_error:
             raise McpError(output.text or f"{name} failed.")
-        return McpResult(output, result.structured_content)
+        return McpResult(output, result.structured_content, read_texts(result))
+
+    def _create_call(self, name: str, context: RunContext) -> ToolOfServerCall:
+        """Create a call.
+
+        Raises:
+            McpError: when it was made before, and nobody says that it may be made again.
+        """
+        runs_as_task = name in self._tasks
+        is_safe = self._repeats_calls or name in self._repeatable or (runs_as_task and find_task(context) is not None)
+        if has_asked(context) and not is_safe:
+            raise McpError(
+                f"{name} asked a person, and the call ended before the answer came. It may have done a part of its "
+                f"work, so it is not called again. McpServer(repeats_calls=True) allows that."
+            )
+        return ToolOfServerCall(self.name, name, context, self._max_samples, is_task=runs_as_task)
 
     async def list_resources(self) -> tuple[Resource, ...]:
         """Return the resources of the server, as the SDK describes them.
@@ -267,6 +290,8 @@ class McpServer(ServerTools):
         self._is_listed = True  # before the list comes: a change meanwhile is not lost
         listed = await self._list("tools", lambda client, at: client.list_tools(cursor=at), lambda page: page.tools)
         self._tools = create_tools(listed, self.name, self.call_tool)
+        self._repeatable = frozenset(tool.name for tool in listed if is_repeatable(tool))
+        self._tasks = frozenset(tool.name for tool in listed if is_task(tool))
         return self._tools
 
     async def _list(

@@ -28,7 +28,13 @@ def create_server(name: str, settings: McpServerSettings) -> ServerTools:
         ConfigurationError: when a variable is not set that has no default.
     """
     server = connect_server(name, settings)
-    selection = ToolSelection(settings.tools, settings.exclude, settings.prefix, settings.approval)
+    selection = ToolSelection(
+        settings.tools,
+        settings.exclude,
+        settings.prefix,
+        settings.approval,
+        required_role=settings.approval_role,
+    )
     return server if selection == _EVERYTHING else SelectedTools(server, selection)
 
 
@@ -39,7 +45,13 @@ def connect_server(name: str, settings: McpServerSettings) -> McpServer:
         ConfigurationError: when a variable is not set that has no default.
     """
     reader = _VariableReader(name)
-    options = McpOptions(name=name, timeout=settings.timeout, sampling=settings.sampling)
+    options = McpOptions(
+        name=name,
+        timeout=settings.timeout,
+        sampling=settings.sampling,
+        max_samples=settings.max_samples,
+        repeats_calls=settings.repeats_calls,
+    )
     if settings.command is not None:
         return McpServer.stdio(
             reader.fill(settings.command, "command"),

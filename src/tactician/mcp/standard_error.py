@@ -12,8 +12,11 @@ from typing import TextIO
 
 from typing_extensions import override
 
+from tactician.loggers import get_logger
+
 _KEPT = 2_000
-_logger = logging.getLogger(__name__)
+
+_logger = get_logger(__name__)
 
 
 @asynccontextmanager

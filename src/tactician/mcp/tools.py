@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -15,19 +15,21 @@ from typing_extensions import override
 
 from tactician.errors import InvalidArgumentsError, ToolError
 from tactician.frozen import frozen
-from tactician.llm import ToolCall, ToolSpec
+from tactician.llm import JsonSchema, ToolCall, ToolSpec
+from tactician.loggers import get_logger
 from tactician.mcp.errors import McpError
 from tactician.mcp.naming import ToolSelection
+from tactician.mcp.structured import unwrap, unwrap_schema, write_result
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
-from tactician.tools import NO_TRAITS, Tool, ToolOutput, deliver_artifact, describe_validation_error, matches_name
+from tactician.tools import Tool, ToolOutput, ToolTraits, deliver_artifact, describe_validation_error, matches_name
 
 if TYPE_CHECKING:
     from mcp_types import Tool as ListedTool
 
 _LONGEST_DESCRIPTION = 10_000
 _LONGEST_SCHEMA = 100_000
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 
 
 @frozen
@@ -37,10 +39,17 @@ class McpResult:
     Attributes:
         output: the text and the pictures for the model.
         structured: the structured content for the program; `None` when there is none.
+        texts: the texts, without what describes pictures and resources.
     """
 
     output: ToolOutput
     structured: Mapping[str, object] | None = None
+    texts: tuple[str, ...] = ()
+
+    def for_scripts(self) -> ToolOutput:
+        """Return the output as scripts get it: data as JSON, also where a text for readers stands beside it."""
+        text = write_result(self.texts, self.structured)
+        return self.output if text is None else replace(self.output, text=text)
 
 
 CallTool: TypeAlias = Callable[[str, dict[str, object], RunContext], Awaitable[McpResult]]
@@ -54,24 +63,38 @@ class McpTool(Tool):
         original_name: the name on the server.
     """
 
-    def __init__(self, spec: ToolSpec, call: CallTool) -> None:
+    def __init__(self, spec: ToolSpec, call: CallTool, output_schema: JsonSchema | None = None) -> None:
         self.original_name = spec.name
         self._spec = spec
         self._call = call
+        self._output_schema = output_schema
         self._output_type: TypeAdapter[object] | None = None
+        self._is_for_scripts = False
 
     @property
     @override
     def spec(self) -> ToolSpec:
         return self._spec
 
+    @property
+    @override
+    def output_schema(self) -> JsonSchema | None:
+        return self._output_schema
+
+    @override
+    def for_scripts(self) -> Self:
+        changed = copy(self)
+        changed._is_for_scripts = True
+        return changed
+
     def select(self, selection: ToolSelection) -> Self:
         """Return the tool as a selection names it."""
-        selected = type(self)(replace(self._spec, name=selection.rename(self.original_name)), self._call)
-        selected.original_name = self.original_name
+        selected = copy(self)
+        selected._spec = replace(self._spec, name=selection.rename(self.original_name))
         kinds = [kind for pattern, kind in selection.types if fnmatchcase(self.original_name, pattern)]
         selected._output_type = _create_adapter(kinds[-1]) if kinds else None
-        selected.traits = replace(NO_TRAITS, needs_approval=matches_name(self.original_name, selection.approved))
+        if matches_name(self.original_name, selection.approved):
+            selected.traits = ToolTraits(needs_approval=True, required_role=selection.required_role)
         return selected
 
     @override
@@ -86,7 +109,7 @@ class McpTool(Tool):
             raise ToolError(str(error)) from error
         if result.structured is not None:
             deliver_artifact(self._read(result.structured), self.name, context)
-        return result.output
+        return result.for_scripts() if self._is_for_scripts else result.output
 
     def _read(self, structured: Mapping[str, object]) -> object:
         """Return structured content as an object of the type that the program declared, if it has declared any.
@@ -96,14 +119,13 @@ class McpTool(Tool):
         """
         if self._output_type is None:
             return structured
-        is_wrapped = structured.keys() == {"result"}  # servers wrap what is not an object
         try:
             try:
                 return self._output_type.validate_python(structured)
             except ValidationError:
-                if not is_wrapped:
+                if (value := unwrap(structured)) is structured:
                     raise
-                return self._output_type.validate_python(structured["result"])
+                return self._output_type.validate_python(value)
         except ValidationError as error:
             problem = describe_validation_error(error)
             raise ToolError(f"{self.name}: the structured output is not of the declared type: {problem}") from error
@@ -122,8 +144,20 @@ def create_tools(listed: Iterable[ListedTool], server: str, call: CallTool) -> t
             _logger.warning("a tool of the MCP server %s is left out: %s", server, problem or "its name is taken")
             continue
         description = replace_surrogates(listed_tool.description or listed_tool.title or "")[:_LONGEST_DESCRIPTION]
-        tools[listed_tool.name] = McpTool(ToolSpec(listed_tool.name, description, listed_tool.input_schema), call)
+        spec = ToolSpec(listed_tool.name, description, listed_tool.input_schema)
+        tools[listed_tool.name] = McpTool(spec, call, _find_output_schema(listed_tool))
     return tuple(tools.values())
+
+
+def is_task(tool: ListedTool) -> bool:
+    """Return whether a tool runs as a task only."""
+    return tool.execution is not None and tool.execution.task_support == "required"
+
+
+def is_repeatable(tool: ListedTool) -> bool:
+    """Return whether the author of a tool says that it may be called again with the same arguments."""
+    hints = tool.annotations
+    return hints is not None and (hints.read_only_hint is True or hints.idempotent_hint is True)
 
 
 def select_tools(tools: Iterable[McpTool], server: str, selection: ToolSelection) -> tuple[McpTool, ...]:
@@ -141,6 +175,13 @@ def select_tools(tools: Iterable[McpTool], server: str, selection: ToolSelection
             if selected.setdefault(renamed.name, renamed) is not renamed:
                 _logger.warning("two tools of the MCP server %s have the name %s for a model", server, renamed.name)
     return tuple(selected.values())
+
+
+def _find_output_schema(tool: ListedTool) -> JsonSchema | None:
+    """Return the schema of the data that a tool gives; `None` when there is none, or it is too long to be of use."""
+    if tool.output_schema is None or len(to_json(tool.output_schema, fallback=str)) > _LONGEST_SCHEMA:
+        return None
+    return unwrap_schema(tool.output_schema)
 
 
 def _find_problem(tool: ListedTool) -> str | None:

@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from tactician.frozen import frozen
 from tactician.mcp.standard_error import capture_errors
+from tactician.secrets import MASK, find_header_secrets, find_url_secrets, mask_secrets
 
 if TYPE_CHECKING:
     import httpx2
@@ -44,8 +45,8 @@ class ServerTransport(ABC):
         """Return a text without the secrets of the transport."""
         for secret in sorted(self._list_secrets(), key=len, reverse=True):
             if len(secret) >= _SHORTEST_SECRET:
-                text = text.replace(secret, "***")
-        return text
+                text = text.replace(secret, MASK)
+        return mask_secrets(text)
 
     def _list_secrets(self) -> Iterable[str]:
         return ()
@@ -103,23 +104,29 @@ class HttpTransport(ServerTransport):
         from mcp.client.sse import sse_client
         from mcp.client.streamable_http import streamable_http_client
 
-        headers = dict(self.headers)
+        from tactician.mcp.bodies import HEADERS, bound_body
+
+        headers = {**HEADERS, **self.headers}
         if isinstance(self.auth, str):
             headers["Authorization"] = f"Bearer {self.auth}"
         auth = None if isinstance(self.auth, str) else self.auth
-        if self.is_sse:
-            yield sse_client(self.url, headers=headers, auth=auth)
-            return
         timeout = httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS)
-        async with httpx2.AsyncClient(headers=headers, auth=auth, timeout=timeout) as client:
+
+        def create_client(*_: object, **__: object) -> httpx2.AsyncClient:
+            hooks = {"response": [bound_body]}
+            return httpx2.AsyncClient(headers=headers, auth=auth, timeout=timeout, event_hooks=hooks)
+
+        if self.is_sse:
+            yield sse_client(self.url, httpx_client_factory=create_client)
+            return
+        async with create_client() as client:
             yield streamable_http_client(self.url, http_client=client)
 
     @override
     def _list_secrets(self) -> Iterable[str]:
-        parts = urlsplit(self.url)
-        tokens = (value.rpartition(" ")[2] for value in self.headers.values())
-        own = (self.auth,) if isinstance(self.auth, str) else ()
-        return *self.headers.values(), *tokens, *own, *self.secrets, *filter(None, (parts.password, parts.query))
+        tokens = (self.auth,) if isinstance(self.auth, str) else ()
+        query = urlsplit(self.url).query
+        return *find_header_secrets(self.headers), *tokens, *self.secrets, *find_url_secrets(self.url), query
 
 
 @frozen

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.planning.model import Action, Goal
 
 Limit: TypeAlias = Literal["time", "expansions", "memory"]
@@ -116,7 +117,7 @@ class PlanningMeter:
         return "time" if self.is_time_up else None
 
 
-_UNITS: Final[dict[Limit, str]] = {"time": "s", "expansions": "states", "memory": "MB"}
+_UNITS: Final[dict[Limit, str]] = {"time": " s", "expansions": "", "memory": " MB"}
 
 
 class SearchLimitExceeded(Exception):  # noqa: N818 - it is a limit, not a mistake
@@ -139,7 +140,8 @@ class SearchLimitExceeded(Exception):  # noqa: N818 - it is a limit, not a mista
         self.closest = closest
         path = " -> ".join(action.name for action in closest) or "the start itself"
         super().__init__(
-            f"No answer for goal {goal.name!r} after exploring {expansions} states: the limit of planning, {limit} ="
-            f" {getattr(budget, limit)} {_UNITS[limit]}, is reached; the nearest state was reached by: {path}."
+            f"No answer for goal {goal.name!r} after exploring "
+            f"{format_count(expansions, 'state')}: the limit of planning, {limit} ="
+            f" {getattr(budget, limit)}{_UNITS[limit]}, is reached; the nearest state was reached by: {path}."
             f" Set PlanningBudget({limit}=...) higher, or `{limit}` under [planning] in tactician.toml"
         )

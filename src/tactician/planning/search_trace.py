@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.planning.model import Plan
 
 
@@ -36,5 +37,5 @@ class SearchTrace:
 
 def _describe(milestone: SearchMilestone) -> str:
     outcome = "no plan yet" if milestone.cost is None else f"a plan costs {milestone.cost:g}"
-    when = f"after {milestone.expansions:,} states ({milestone.seconds * 1000:.1f} ms)"
+    when = f"after {format_count(milestone.expansions, 'state')} ({milestone.seconds * 1000:.1f} ms)"
     return f"{when}: {outcome}, none costs less than {milestone.bound:g}"

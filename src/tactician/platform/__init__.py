@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tactician.platform.autonomy import AgentChoice as AgentChoice
     from tactician.platform.autonomy import Autonomy as Autonomy
     from tactician.platform.autonomy import Mode as Mode
-    from tactician.platform.enqueuing import EnqueueOptions as EnqueueOptions
+    from tactician.platform.enqueue_options import EnqueueOptions as EnqueueOptions
     from tactician.platform.goal_tools import GoalTool as GoalTool
     from tactician.platform.platform import Platform as Platform
     from tactician.platform.registry import GOALS as GOALS
@@ -40,7 +40,7 @@ else:
         {
             "tactician.errors": "Ranked",
             "tactician.platform.autonomy": "AgentChoice Autonomy Mode",
-            "tactician.platform.enqueuing": "EnqueueOptions",
+            "tactician.platform.enqueue_options": "EnqueueOptions",
             "tactician.platform.registry": "GOALS",
             "tactician.platform.platform": "Platform",
             "tactician.platform.goal_tools": "GoalTool",

@@ -129,6 +129,16 @@ class Autonomy:
         """
         return await self._choose(request, mode, self._context())
 
+    async def choose_among(self, request: Input, candidates: Mapping[str, str]) -> Ranked:
+        """Choose among candidates by name that their values describe, as `choose` does among agents.
+
+        Raises:
+            NoAgentFitsError: when the model is not sure enough of any candidate; with the whole ranking.
+            OutputError: when its ranking is not valid after all retries.
+        """
+        ranking = await rank_candidates(request, candidates, self._model, self._attempts, self._context())
+        return self._admit_best(ranking, "closed")
+
     async def rank(self, request: Input, *, mode: Mode = "closed") -> tuple[Ranked, ...]:
         """Rank the agents, or in `"open"` mode the goals, by how well they fit a request, the best first.
 
@@ -156,7 +166,7 @@ class Autonomy:
         return await rank_candidates(request, candidates, self._model, self._attempts, context)
 
     def _describe_agents(self) -> Mapping[str, str]:
-        return {name: agent.description for name, agent in self._platform.agents.items()}
+        return {name: agent.description for name, agent in self._platform.candidates.items()}
 
     def _describe_goals(self) -> Mapping[str, str]:
         spec = combine_all(self._platform.agents)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from tactician.agents import PlannedAgent, Planner, combine_specs, find_planned_specs
 from tactician.errors import DeclarationError
+from tactician.loggers import get_logger
 from tactician.planning import Action
 from tactician.process import GoalSpec, PlannedAgentSpec
 from tactician.runs import Runnable
 
 _PREFIX: Final = "towards "
 _EVERYTHING: Final = "Platform"
-_logger = logging.getLogger(__name__)
+_NAMES: Final = {planner: f"{_EVERYTHING} ({planner.value})" for planner in Planner} | {Planner.UTILITY: _EVERYTHING}
+_PLANNERS: Final = {name: planner for planner, name in _NAMES.items()}
+_logger = get_logger(__name__)
 
 
 def combine_all(agents: Mapping[str, Runnable], planner: Planner = Planner.GOAP) -> PlannedAgentSpec | None:
@@ -28,15 +30,15 @@ def combine_all(agents: Mapping[str, Runnable], planner: Planner = Planner.GOAP)
     return combine_specs(instances, name=_EVERYTHING, planner=planner) if instances else None
 
 
-def assemble_everything(agents: Mapping[str, Runnable]) -> PlannedAgent:
-    """Assemble an agent of all actions, which does whatever is worth most.
+def assemble_everything(agents: Mapping[str, Runnable], planner: Planner) -> PlannedAgent:
+    """Assemble an agent of all actions; its name says how it plans, so that its processes continue anywhere.
 
     Raises:
         DeclarationError: when there are no actions, or they do not go together.
     """
-    if (spec := combine_all(agents, Planner.UTILITY)) is None:
+    if (spec := combine_all(agents, planner)) is None:
         raise DeclarationError(_EVERYTHING, ["no planned agent or component is registered"])
-    return PlannedAgent.of(spec)
+    return PlannedAgent.of(replace(spec, name=_NAMES[planner]))
 
 
 def assemble_for(goal: str, agents: Mapping[str, Runnable]) -> PlannedAgent | None:
@@ -67,13 +69,13 @@ def assemble_towards(kind: type, agents: Mapping[str, Runnable]) -> list[Planned
 
 def is_assembled(name: str) -> bool:
     """Return whether a name is that of an assembled agent."""
-    return name.startswith(_PREFIX) or name == _EVERYTHING
+    return name.startswith(_PREFIX) or name in _PLANNERS
 
 
 def assemble(name: str, agents: Mapping[str, Runnable]) -> PlannedAgent | None:
     """Assemble the agent of a name, so that its processes continue wherever the same agents are."""
-    if name == _EVERYTHING:
-        return assemble_everything(agents)
+    if (planner := _PLANNERS.get(name)) is not None:
+        return assemble_everything(agents, planner)
     return assemble_for(name.removeprefix(_PREFIX), agents) if is_assembled(name) else None
 
 
@@ -84,7 +86,7 @@ def list_assembled(agents: Mapping[str, Runnable]) -> list[str]:
     except DeclarationError as error:
         _logger.info("no agents for goals: %s", error)
         return []
-    return [] if spec is None else [_EVERYTHING, *(_PREFIX + goal.name for goal in spec.goals)]
+    return [] if spec is None else [*_PLANNERS, *(_PREFIX + goal.name for goal in spec.goals)]
 
 
 def _aim(spec: PlannedAgentSpec, goal: GoalSpec) -> PlannedAgentSpec:

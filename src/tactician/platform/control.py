@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from tactician.documents import suggest_options
 from tactician.errors import ConfigurationError
 from tactician.platform.lookup import RunLookup
 from tactician.platform.runner import Runner
@@ -153,6 +154,7 @@ class RunControl:
         """
         return await self._lookup.find_output(run_id)
 
+    @suggest_options
     async def respond(
         self,
         run_id: str,
@@ -161,6 +163,7 @@ class RunControl:
         *,
         role: str | None = None,
         by: str | None = None,
+        on_accept: Callable[[], None] | None = None,
     ) -> AgentProcess | RunResult[object]:
         """Answer a request of a run that waits, and continue the run as far as it can go.
 
@@ -171,19 +174,23 @@ class RunControl:
             role: the role of whoever answers; a request with a `required_role` takes no answer without it. It is not
                 checked otherwise: the program that calls this knows who its users are.
             by: the name of whoever answers, which decisions of reviews keep.
+            on_accept: called once the run has taken the answer, before it continues.
 
         Returns:
             The process, for a run of a planned agent; the result, for any other.
 
         Raises:
             RunNotFoundError: when there is no such run, or it does not wait for that.
-            RunConflictError: when another worker is continuing it.
+            RunConflictError: when another worker is continuing it; an `AlreadyAnsweredError` when somebody has answered
+                the request before: of several answers at once, the first counts.
             AgentNotFoundError: when what ran is not registered here.
             ResponseError: when a process does not wait for that, the answer does not fit, or the role is missing; then
                 the run still waits. Or when it has ended.
         """
-        return await self._runner.respond(run_id, {request_id: response}, Respondent(role, by))
+        respondent = Respondent(role, by, on_accept=on_accept)
+        return await self._runner.respond(run_id, {request_id: response}, respondent)
 
+    @suggest_options
     def respond_sync(
         self,
         run_id: str,
@@ -196,6 +203,7 @@ class RunControl:
         """Call `respond` from a program without an event loop."""
         return run_blocking(self.respond(run_id, request_id, response, role=role, by=by))
 
+    @suggest_options
     async def resume(
         self, run_id: str, *objects: object, named: Named | None = None
     ) -> AgentProcess | RunResult[object]:
@@ -211,12 +219,14 @@ class RunControl:
         """
         return await self._runner.resume(run_id, with_named(objects, named))
 
+    @suggest_options
     def resume_sync(
         self, run_id: str, *objects: object, named: Named | None = None
     ) -> AgentProcess | RunResult[object]:
         """Call `resume` from a program without an event loop."""
         return run_blocking(self.resume(run_id, *objects, named=named))
 
+    @suggest_options
     async def fork(
         self,
         run_id: str,

@@ -4,46 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 
-from typing_extensions import TypedDict
-
-from tactician.agents import planned_spec
+from tactician.agents import BaseRunnable, planned_spec
 from tactician.errors import ConfigurationError, RunConflictError
+from tactician.platform.enqueue_options import (
+    EnqueueOptions,
+    check_enqueue_options,
+    check_process_options,
+    find_deadline,
+)
 from tactician.platform.registry import Registry
 from tactician.platform.runner import Objects, create_board
-from tactician.process import AgentProcess, Named, ProcessOptions, check_options, with_named
+from tactician.process import AgentProcess, check_options, with_named
 from tactician.runs import (
     PROCESS_KIND,
     ChatUser,
     InputTypes,
     RunContext,
+    Runnable,
     RunStore,
     Services,
     create_record,
     enqueue_run,
 )
-
-
-class EnqueueOptions(TypedDict, total=False):
-    """Options of a run that is enqueued for workers.
-
-    Attributes:
-        named: further objects for a planned agent, by their names.
-        options: settings of a process.
-        user: the user that the run works for, whom code inside it finds by `context.find(ChatUser)`.
-        priority: rank among the runs that wait for a worker; the highest comes first.
-        deadline: time by which the run has to end.
-        idempotency_key: key of the run. Enqueued again with the same key, nothing is started, and the id of the first
-            run is returned.
-    """
-
-    named: Named | None
-    options: ProcessOptions | None
-    user: ChatUser | None
-    priority: int
-    deadline: datetime | None
-    idempotency_key: str | None
 
 
 class Enqueuer:
@@ -65,8 +48,9 @@ class Enqueuer:
         """Save a new run for a worker to start, and return its id; that of the first run with the idempotency key.
 
         Raises:
-            ConfigurationError: when there is no store.
+            ConfigurationError: when there is no store, or an option is wrong.
         """
+        check_enqueue_options(settings)
         if not self._services.is_durable:
             raise ConfigurationError("A platform needs a store for workers to find runs: Platform(store=...)")
         key, options = settings.get("idempotency_key"), settings.get("options")
@@ -74,8 +58,10 @@ class Enqueuer:
             return known
         objects = with_named(objects, settings.get("named"))
         runnable = self._registry.runnable(agent)
-        context, is_process = self._create_context(runnable.name, settings), planned_spec(runnable) is not None
-        if is_process:
+        context, is_process = self._create_context(runnable, settings), planned_spec(runnable) is not None
+        if not is_process:
+            check_process_options(settings, runnable.name)
+        else:
             spec = self._registry.admit(agent)
             board = await create_board(self._services.store, spec, options)
             check_options(options)
@@ -94,13 +80,14 @@ class Enqueuer:
                 raise
             return known
 
-    def _create_context(self, name: str, settings: EnqueueOptions) -> RunContext:
-        context, deadline, user = self._context(), settings.get("deadline"), settings.get("user")
-        if deadline is not None:
-            context = context.with_deadline(deadline.timestamp())
+    def _create_context(self, runnable: Runnable, settings: EnqueueOptions) -> RunContext:
+        context, user = self._context(), settings.get("user")
+        if (deadline := find_deadline(settings, context.clock)) is not None:
+            context = context.with_deadline(deadline)
         if user is not None:
             context = context.inside({ChatUser: user})
-        return context.child(name)
+        budget = runnable.budget if isinstance(runnable, BaseRunnable) else None
+        return context.child(runnable.name, settings.get("budget") or budget)
 
     async def _find_enqueued(self, key: str | None) -> str | None:
         records = [] if key is None else await self._runs.find(idempotency_key=key)

@@ -12,11 +12,12 @@ from pydantic.errors import PydanticUserError
 from tactician.agents import PlannedAgent, find_planned_specs
 from tactician.errors import DeclarationError, ToolError
 from tactician.frozen import frozen
+from tactician.grammar import add_article
 from tactician.llm import ToolSpec
 from tactician.platform.start_objects import Start, StartInput, StartObjects, find_starts
 from tactician.process import Export, GoalSpec, PlannedAgentSpec, ProcessError
 from tactician.runs import RunContext, Runnable, RunStatus
-from tactician.tools import Tool, as_text, snake_case
+from tactician.tools import Tool, describe_result, snake_case
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -105,7 +106,7 @@ class GoalTool(Tool):
             raise ToolError(f"{self.agent.name} waits, as the run {result.run_id}, for an answer: {asked}")
         if result.status is RunStatus.PAUSED:
             raise ToolError(f"{self.agent.name} is paused, as the run {result.run_id}.")
-        return as_text(result.output)
+        return describe_result(result.output)
 
 
 def _list_offers(agent: PlannedAgentSpec, remote: bool | None, problems: list[str]) -> Iterator[_Offer]:
@@ -128,7 +129,9 @@ def _list_offers(agent: PlannedAgentSpec, remote: bool | None, problems: list[st
             except PydanticUserError as error:
                 if is_meant:
                     why = str(error).splitlines()[0]
-                    problems.append(f"{agent.name}: the goal {goal.name!r} cannot start from a {kinds}: {why}")
+                    problems.append(
+                        f"{agent.name}: the goal {goal.name!r} cannot start from {add_article(kinds)}: {why}"
+                    )
 
 
 def _list_declared_starts(export: Export) -> tuple[tuple[StartInput, ...], ...]:

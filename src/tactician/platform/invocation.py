@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from tactician.agents import PlannedAgent, raise_unless_completed
 from tactician.errors import ConfigurationError
+from tactician.grammar import add_article
+from tactician.loggers import get_logger
 from tactician.platform.registry import Registry
 from tactician.platform.runner import Objects, Runner
 from tactician.process import (
@@ -22,7 +23,7 @@ from tactician.runs import OutputError, RunContext, RunResult, RunStatus
 from tactician.tools import as_text
 
 T = TypeVar("T")
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 
 
 class Invocation:
@@ -41,6 +42,8 @@ class Invocation:
 
     async def invoke(self, kind: type[T], objects: Objects, options: ProcessOptions | None) -> T:
         """Return an object of the requested type; see `Platform.invoke`."""
+        if not isinstance(kind, type):
+            raise ConfigurationError(f"invoke needs a class first, and {kind!r} is none: invoke(Report, 'a text')")
         agents = self._registry.find_producers(kind)
         together = self._registry.assemble_towards(kind)
         is_only = len(agents) + len(together) == 1
@@ -53,7 +56,20 @@ class Invocation:
         if isinstance(result := process.result, kind):
             return result
         actual = type(result).__name__
-        raise ProcessFailedError(f"{process.agent.name} gave a {actual} and not a {kind.__name__}", process)
+        raise ProcessFailedError(
+            f"{process.agent.name} gave {add_article(actual)} and not {add_article(kind.__name__)}", process
+        )
+
+    async def assemble_for(self, agent: object, objects: Objects) -> object:
+        """Return an agent with a plan from the objects towards a goal of this agent; see `Platform.assemble_for`."""
+        spec = self._registry.get_spec(agent)
+        kinds = dict.fromkeys(kind for goal in spec.goals for kind in goal.output_types)
+        goals = [assembled for kind in kinds for assembled in self._registry.assemble_towards(kind)]
+        together = [assembled for assembled in goals if _has_goal(spec, assembled.goals[0].name)]
+        if not together or await self._has_plan(spec, objects, None):
+            return agent
+        able = await self._find_able(together, objects, None)
+        return agent if able is None else PlannedAgent.of(able)
 
     async def _run_inside(
         self,
@@ -74,7 +90,7 @@ class Invocation:
             return result.output
         if result.status is RunStatus.WAITING:
             raise ConfigurationError(f"{agent.name} waits for somebody, which the run around it cannot.")
-        problem = f"{agent.name} gave a {type(result.output).__name__} and not a {kind.__name__}"
+        problem = f"{agent.name} gave {add_article(type(result.output).__name__)} and not {add_article(kind.__name__)}"
         failed = RunResult(None, RunStatus.FAILED, tally=result.tally, run_id=result.run_id)
         raise OutputError(problem, failed, as_text(result.output))
 
@@ -123,3 +139,14 @@ async def _explain_lack(process: AgentProcess) -> str:
         return f"{process.agent.name}: {await process.explain_stuck()}"
     except Exception as error:  # a condition that raises
         return f"{process.agent.name}: {type(error).__name__}: {error}."
+
+
+def _has_goal(spec: PlannedAgentSpec, assembled_goal: str) -> bool:
+    """Return whether a goal of an assembled agent, which is named after its class, is a goal of this agent.
+
+    Goals of other agents may give the same type.
+    """
+    kind = type(spec.instance).__name__
+    return any(
+        assembled_goal == goal.name or f".{assembled_goal}".endswith(f".{kind}.{goal.name}") for goal in spec.goals
+    )

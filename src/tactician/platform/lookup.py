@@ -12,10 +12,11 @@ from tactician.cancellation import run_to_completion
 from tactician.errors import AgentNotFoundError, RunConflictError, RunNotFoundError, StoreError
 from tactician.events import new_id
 from tactician.platform.processes import Processes
-from tactician.platform.registry import Registry
+from tactician.platform.registry import REQUESTS, Registry
 from tactician.process import AgentProcess, IdleProcess, PlannedAgentSpec, ProcessStatus
 from tactician.runs import (
     PROCESS_KIND,
+    REQUEST_KIND,
     DurableRun,
     LeaseTime,
     RunContext,
@@ -125,7 +126,7 @@ class RunLookup:
         Raises:
             AgentNotFoundError: when it is not registered here, or cannot continue a run.
         """
-        agent = self._registry.get_agent(record.name)
+        agent = self._registry.get_agent(REQUESTS if record.kind == REQUEST_KIND else record.name)
         if not isinstance(agent, BaseRunnable):
             raise AgentNotFoundError(f"{record.name!r} ({type(agent).__name__}) cannot continue a run.")
         return agent
@@ -154,8 +155,11 @@ class RunLookup:
         claimed = await self._runs.claim(self._owner, self._lease_time, run_id=run_id)
         if claimed is None:
             if (status := (await self.record(run_id)).status).is_terminal:
-                raise describe_end(run_id, status)
-            raise RunConflictError(f"The run {run_id} is {status}: another worker is continuing it.")
+                raise describe_end(run_id, status, is_kept=True)
+            raise RunConflictError(
+                f"The run {run_id} is {status}: another worker is continuing it. If that worker has died, the run can "
+                "continue when its lease ends, after 30 seconds by default."
+            )
         return claimed
 
     async def release(self, lease: Lease) -> None:
@@ -231,6 +235,10 @@ def _is_idle(process: AgentProcess, record: RunRecord) -> bool:
     return is_same and keeper is not None and not keeper.is_held
 
 
-def describe_end(run_id: str, status: ProcessStatus) -> RunConflictError:
-    """Return the error of what nothing continues."""
-    return RunConflictError(f"The run {run_id} has ended, and is {status}: nothing continues it.")
+def describe_end(run_id: str, status: ProcessStatus, *, is_kept: bool = False) -> RunConflictError:
+    """Return the error of what nothing continues; a run that a store keeps can be forked."""
+    remedy = ""
+    if is_kept and status in (ProcessStatus.FAILED, ProcessStatus.TERMINATED):
+        ways = f"`await platform.fork({run_id!r})`, or `tactician fork {run_id}`,"
+        remedy = f" {ways} begins a new run that repeats only what failed."
+    return RunConflictError(f"The run {run_id} has ended, and is {status}: nothing continues it.{remedy}")

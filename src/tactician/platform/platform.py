@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Self, TypeVar, overload
 from typing_extensions import Unpack
 
 from tactician.agents import Planned
-from tactician.clock import SYSTEM_CLOCK
+from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.config import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES, find_settings
+from tactician.documents import suggest_options
 from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, UserMessage, as_model_source
@@ -41,7 +42,7 @@ from tactician.tools import OpenProviders, ToolGroup, ToolSource, list_groups
 
 if TYPE_CHECKING:
     from tactician.platform.dialogues import Dialogues
-    from tactician.platform.enqueuing import EnqueueOptions
+    from tactician.platform.enqueue_options import EnqueueOptions
     from tactician.platform.goal_tools import GoalTool
     from tactician.platform.memories import Memories
     from tactician.platform.requests import Conversations, Requests
@@ -56,13 +57,15 @@ class Platform(RegisteredAgents, RunControl):
     `async with Platform(...) as platform:` closes all of it at the end.
 
     Args:
-        models: a source of models, or a single model for everything; those of the environment by default.
+        models: a source of models, a single model for everything, or the name of the default model; those of the
+            environment by default.
         on_event: called with every event of every run.
         store: store of runs, processes and memories, which are saved after each step; this program only, by default.
         tool_groups: groups of tools that agents and actions may name; also as a mapping of names to what a
             `ToolGroup` is made of.
         retention: age at which workers delete runs that have ended; they stay for ever by default.
         planning: limits of each decision of a planner; by default, those in `tactician.toml`.
+        clock: time of runs, timeouts, deadlines, pauses and events; a `FakeClock` in tests.
 
     Attributes:
         retention: the same.
@@ -70,19 +73,25 @@ class Platform(RegisteredAgents, RunControl):
 
     def __init__(
         self,
-        models: ModelSource | LanguageModel | None = None,
+        models: ModelSource | LanguageModel | str | None = None,
         *,
         on_event: EventListener | None = None,
         store: DocumentStore | None = None,
         tool_groups: Iterable[ToolGroup] | Mapping[str, ToolSource] = (),
         retention: timedelta | None = None,
         planning: PlanningBudget | None = None,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        settings = {"store": store, "on_event": on_event, "clock": clock, "retention": retention}
+        if any(value not in (None, SYSTEM_CLOCK) for value in settings.values()):  # else there is nothing to import
+            from tactician.platform.settings import check_settings
+
+            check_settings(settings)
         start_telemetry()
         services = Services(
             _load_default_models() if models is None else as_model_source(models),
             MemoryStore() if store is None else store,
-            SYSTEM_CLOCK,
+            clock,
             EventBus(on_event),
             *(() if planning is None else (PlanningSettings(planning),)),
         )
@@ -124,7 +133,7 @@ class Platform(RegisteredAgents, RunControl):
         """Runner of requests to agents and models, alone or in conversations; see `AgentService`."""
         from tactician.platform.requests import Requests
 
-        return Requests(self.conversations, self.find_agent)
+        return Requests(self.conversations, self.find_agent, lambda: self.run_names)
 
     @cached_property
     def dialogues(self) -> Dialogues:
@@ -202,6 +211,7 @@ class Platform(RegisteredAgents, RunControl):
     async def start(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess: ...
+    @suggest_options
     async def start(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
@@ -227,6 +237,7 @@ class Platform(RegisteredAgents, RunControl):
     def start_sync(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess: ...
+    @suggest_options
     def start_sync(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
@@ -237,6 +248,7 @@ class Platform(RegisteredAgents, RunControl):
         """
         return run_blocking(self.start(agent, *objects, named=named, options=options))
 
+    @suggest_options
     async def spawn(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
@@ -284,7 +296,8 @@ class Platform(RegisteredAgents, RunControl):
             **settings: see `EnqueueOptions`.
 
         Raises:
-            ConfigurationError: when the platform has no store, or the options cannot be kept there.
+            ConfigurationError: when the platform has no store, or an option is unknown, of the wrong type, or cannot be
+                kept there.
             AgentNotFoundError: when nothing is registered with the name.
             DeclarationError: when the agent is not declared correctly.
             StoredStateError: when the input has no JSON form.
@@ -293,6 +306,24 @@ class Platform(RegisteredAgents, RunControl):
 
         return await Enqueuer(self._registry, self.context, self.services).enqueue(agent, objects, settings)
 
+    async def assemble_for(self, agent: object, *objects: object) -> object:
+        """Return the agent; where it has no plan from the objects by itself, one that also uses the actions of others.
+
+        These are the actions of all registered planned agents and components.
+
+        Args:
+            agent: the planned agent, or its name.
+            *objects: what the process would start with.
+
+        Raises:
+            AgentNotFoundError: when none has the name.
+            DeclarationError: when it is not declared correctly.
+        """
+        from tactician.platform.invocation import Invocation
+
+        return await Invocation(self._registry, self.context(), self._runner).assemble_for(agent, objects)
+
+    @suggest_options
     async def invoke(
         self, kind: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> T:
@@ -313,6 +344,7 @@ class Platform(RegisteredAgents, RunControl):
         context = RunContext.find_current() or self.context()
         return await Invocation(self._registry, context, self._runner).invoke(kind, with_named(objects, named), options)
 
+    @suggest_options
     def invoke_sync(
         self, kind: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> T:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Self
 
-from tactician.agents import PlannedAgent
+from tactician.agents import ComponentAgent, PlannedAgent, Planner
 from tactician.llm import ModelSource
 from tactician.platform.registry import Registry
 from tactician.runs import Runnable, Services
@@ -31,6 +31,15 @@ class RegisteredAgents:
     def agents_by_id(self) -> Mapping[str, Runnable]:
         """Registered agents by id: their own, else the name in snake case."""
         return self._registry.by_id
+
+    @property
+    def candidates(self) -> Mapping[str, Runnable]:
+        """Registered agents among which a request can be decided, by name.
+
+        Components are left out, as their actions serve all agents, unless nothing else is registered.
+        """
+        agents = {name: agent for name, agent in self.agents.items() if not isinstance(agent, ComponentAgent)}
+        return agents or self.agents
 
     def find_agent(self, name: str) -> Runnable:
         """Return what is registered by an id or a name, or an agent that stands for the model of this name.
@@ -101,15 +110,19 @@ class RegisteredAgents:
         """Call a listener whenever agents are registered or forgotten, and return the function that removes it."""
         return self._registry.watch(listener)
 
-    def as_agent(self) -> PlannedAgent:
+    def as_agent(self, planner: Planner = Planner.UTILITY) -> PlannedAgent:
         """Return an agent with the actions of all registered planned agents and components.
 
-        It does whatever is worth most, step by step, as in `await platform.start(platform.as_agent(), issue)`.
+        By default it does whatever is worth most, step by step, as in
+        `await platform.start(platform.as_agent(), issue)`.
+
+        Args:
+            planner: how it plans.
 
         Raises:
             DeclarationError: when nothing is registered that has actions, or they do not go together.
         """
-        return self._registry.assemble_everything()
+        return self._registry.assemble_everything(planner)
 
 
 def _find_model_agent(name: str, models: ModelSource) -> Runnable | None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from tactician.agents import (
     PlannedAgent,
+    Planner,
     as_runnable,
     build_component_agent,
     find_planned_specs,
@@ -17,6 +18,7 @@ from tactician.agents import (
 )
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
+from tactician.grammar import add_article
 from tactician.platform.composed_agents import (
     assemble,
     assemble_everything,
@@ -32,7 +34,7 @@ from tactician.tools import snake_case
 GOALS: Final = "goals"
 """Name of the tool group of all exported goals."""
 REQUESTS: Final = "service"
-"""Name of all runs that answer requests."""
+"""Name of runs that answer requests to models, which no registered agent stands for."""
 
 
 class Registry:
@@ -206,7 +208,7 @@ class Registry:
         kinds = {kind.__name__ for spec in specs for goal in spec.goals for kind in goal.output_types}
         known = ", ".join(sorted(kinds)) or "nothing"
         raise AgentNotFoundError(
-            f"No registered agent yields a {output_type.__name__}. The registered goals yield: {known}."
+            f"No registered agent yields {add_article(output_type.__name__)}. The registered goals yield: {known}."
         )
 
     def assemble_towards(self, output_type: type) -> list[PlannedAgentSpec]:
@@ -219,13 +221,13 @@ class Registry:
             specs = self._assembled[output_type] = [] if is_alone else assemble_towards(output_type, self._agents)
         return specs
 
-    def assemble_everything(self) -> PlannedAgent:
-        """Assemble an agent of all actions, which does whatever is worth most.
+    def assemble_everything(self, planner: Planner) -> PlannedAgent:
+        """Assemble an agent of all actions.
 
         Raises:
             DeclarationError: when there are no actions, or they do not go together.
         """
-        return assemble_everything(self._agents)
+        return assemble_everything(self._agents, planner)
 
     @property
     def run_names(self) -> tuple[str, ...]:

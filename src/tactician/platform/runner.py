@@ -28,6 +28,8 @@ from tactician.process import (
 )
 from tactician.runs import (
     PROCESS_KIND,
+    ChatUser,
+    ConversationId,
     Respondent,
     Response,
     RunRecord,
@@ -130,7 +132,8 @@ class Runner:
             return await self._resume_run(run_id)
         process = await self._take(run_id)
         async with self._hold_process(process):
-            await _add_objects(process, objects)
+            if not process.status.is_terminal:  # else only its record lacks that
+                await _add_objects(process, objects)
             await process.run()
         return process
 
@@ -145,6 +148,9 @@ class Runner:
             return await self._begin(agent, message, run_id, options)
         process = await self._take(run_id)
         async with self._hold_process(process):
+            if process.status.is_terminal:
+                await process.run()  # which finishes its record
+                raise describe_end(run_id, process.status)
             if (request := find_text_request(process.pending)) is None:
                 await _add_objects(process, (message,))
                 await process.run()
@@ -203,6 +209,10 @@ class Runner:
         context, board = self._context().child(agent.name), await create_board(self._services.store, agent, options)
         if run_id is not None:
             context = replace(context, run_id=run_id, root_id=run_id)
+        if options is not None and options.user is not None:
+            context = context.inside({ChatUser: options.user})
+        if options is not None and options.conversation_id is not None:
+            context = context.inside({ConversationId: ConversationId(options.conversation_id)})
         is_durable = self._services.is_durable
         keeper = create_durable_run(agent.name, None, context, kind=PROCESS_KIND) if is_durable else None
         process = AgentProcess.create(agent, objects, context, options, keeper, board)

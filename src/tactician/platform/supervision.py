@@ -10,6 +10,7 @@ from typing_extensions import TypeVar
 from tactician.agents import DEFAULT_SUPERVISOR_ROUNDS, PlannedAgent, raise_unless_completed
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
+from tactician.grammar import add_article
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.platform.platform import Platform
 from tactician.platform.supervised_agents import build_supervised_agent
@@ -64,7 +65,7 @@ class SupervisorInvocation(Generic[T]):
         if self.output_type is not None and isinstance(result := process.result, self.output_type):
             return result
         actual, within = type(process.result).__name__, " and ".join(type(part).__name__ for part in self.scope)
-        raise ProcessFailedError(f"{within} gave a {actual} and not the type of `returning`", process)
+        raise ProcessFailedError(f"{within} gave {add_article(actual)} and not the type of `returning`", process)
 
     def run_sync(self, *objects: object, named: Named | None = None) -> T:
         """Call `run` from a program without an event loop.

@@ -6,16 +6,18 @@ import asyncio
 import logging
 from asyncio import CancelledError
 from contextlib import suppress
-from time import monotonic
 from typing import Final
 
 from tactician.errors import LeaseLostError, StoredStateError, StoreError, TacticianError
 from tactician.events import new_id
+from tactician.loggers import get_logger
 from tactician.platform.platform import Platform
+from tactician.process import AgentProcess
 from tactician.runs import DEFAULT_LEASE, RunRecord, RunStatus, RunStore
 from tactician.stores import Lease
+from tactician.text import describe_error
 
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 _POLLS: Final = 10
 """Number of polls for which a worker leaves a run to others that it could not continue."""
 _PRUNE_INTERVAL: Final = 600.0
@@ -56,7 +58,8 @@ class Worker:
         self._poll = poll
         self._max_parallel = max_parallel
         self._excluded: dict[str, float] = {}
-        self._prunes_at = monotonic()
+        self._monotonic = platform.services.clock.monotonic
+        self._prunes_at = self._monotonic()
         self._woken = asyncio.Event()
 
     def wake(self) -> None:
@@ -72,8 +75,17 @@ class Worker:
         return True
 
     async def run(self, stop: asyncio.Event | None = None) -> None:
-        """Claim and continue runs until `stop` is set. Then finish those that run."""
-        stop = stop or asyncio.Event()
+        """Claim and continue runs until `stop` is set. Then finish those that run.
+
+        Raises:
+            ConfigurationError: when the store cannot be opened.
+        """
+        try:
+            await self._run_until(stop or asyncio.Event())
+        except ExceptionGroup as failures:  # what a run raises stays with the run: this is the search for runs
+            raise failures.exceptions[0] from None
+
+    async def _run_until(self, stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
             places = asyncio.Semaphore(self._max_parallel)
             while not stop.is_set():
@@ -99,14 +111,14 @@ class Worker:
     async def _claim(self) -> tuple[RunRecord, Lease] | None:
         if not (names := self._platform.run_names):  # without a name, a store gives any process
             return None
-        now = monotonic()
+        now = self._monotonic()
         self._excluded = {run_id: until for run_id, until in self._excluded.items() if until > now}
         try:
             await self._prune(now)
             return await RunStore(self._platform.store).claim(
                 self.name, self._lease, names=names, excluded_ids=list(self._excluded)
             )
-        except StoreError as error:
+        except (StoreError, StoredStateError) as error:  # a damaged document is left alone until its lease ends
             _logger.warning("%s: %s", self.name, error)
             return None
 
@@ -126,14 +138,32 @@ class Worker:
         except (CancelledError, KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:
+            if await self._has_failed(record):
+                self._report(record, RunStatus.FAILED, describe_error(error))
+                return
             self._exclude(record.run_id)
             says_all = isinstance(error, TacticianError) and not _logger.isEnabledFor(logging.DEBUG)
             what = "%s: the run %s cannot continue here: %s"
             _logger.warning(what, self.name, record.run_id, error, exc_info=not says_all)
         else:
             _logger.info("%s: %r", self.name, outcome)
+            if isinstance(outcome, AgentProcess) and outcome.failure is not None:
+                self._report(record, RunStatus(outcome.status.value), outcome.failure)
             if record.status is RunStatus.WAITING:
                 await self._leave_unchanged(record)
+
+    def _report(self, record: RunRecord, status: RunStatus, reason: str) -> None:
+        """Say why a run has not completed: the log of a worker is what people look at first."""
+        is_debugged = _logger.isEnabledFor(logging.DEBUG)
+        what = "%s: the run %s of %s is %s: %s"
+        _logger.warning(what, self.name, record.run_id, record.name, status.value, reason, exc_info=is_debugged)
+
+    async def _has_failed(self, record: RunRecord) -> bool:
+        """Return whether the run has ended: then it is the run that raised, and not its start here."""
+        with suppress(StoreError, StoredStateError):
+            now = await RunStore(self._platform.store).load(record.run_id, with_body=False)
+            return now is not None and now.status.is_terminal
+        return False
 
     async def _leave_unchanged(self, record: RunRecord) -> None:
         """Leave a run to others for some polls if it stands as before: by the clock of this program it is not due."""
@@ -143,4 +173,4 @@ class Worker:
                 self._exclude(record.run_id)
 
     def _exclude(self, run_id: str) -> None:
-        self._excluded[run_id] = monotonic() + _POLLS * self._poll
+        self._excluded[run_id] = self._monotonic() + _POLLS * self._poll

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from tactician.process.questions import allow_questions as allow_questions
     from tactician.process.questions import ask_human as ask_human
     from tactician.process.questions import confirm as confirm
+    from tactician.process.questions import create_suspension as create_suspension
     from tactician.process.saved_options import check_options as check_options
     from tactician.process.saved_state import ProcessOrigin as ProcessOrigin
     from tactician.process.saved_state import SavedState as SavedState
@@ -128,7 +129,7 @@ else:
             "tactician.process.operation": "TOWARDS OperationContext",
             "tactician.process.options": "DEFAULT_BUDGET ActionRetryPolicy ProcessOptions Verbosity create_blackboard",
             "tactician.process.process": "AgentProcess",
-            "tactician.process.questions": "allow_questions ask_human confirm",
+            "tactician.process.questions": "allow_questions ask_human confirm create_suspension",
             "tactician.process.saved_options": "check_options",
             "tactician.process.saved_state": (
                 "ProcessOrigin SavedState is_process read_board read_history read_origin read_state renew_processes"

@@ -9,7 +9,7 @@ from time import perf_counter
 from tactician.errors import Rejected, StoredStateError
 from tactician.llm import AssistantMessage
 from tactician.process.dialogue import Dialogue
-from tactician.process.errors import ProcessError, describe_failure
+from tactician.process.errors import describe_failure
 from tactician.process.events import ActionCompleted, ActionResumed, ActionStarted, ActionSuspended
 from tactician.process.handle import ProcessHandle
 from tactician.process.objects import get_parts
@@ -18,7 +18,16 @@ from tactician.process.performing import Outcome, create_inner_operation, create
 from tactician.process.recording import record_nothing, record_output, record_rejection
 from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
-from tactician.runs import BudgetError, BudgetMeter, OutputError, RunContext, RunSuspended, Suspended
+from tactician.runs import (
+    BudgetError,
+    BudgetMeter,
+    OutputError,
+    RunContext,
+    RunError,
+    RunSuspended,
+    Suspended,
+    is_limit,
+)
 
 
 @dataclass(slots=True)
@@ -185,11 +194,15 @@ class Actor:
         self._state.end(status, f"{action.name} raised {describe_failure(error)}")
 
     def _find_limit(self, error: Exception) -> str | None:
-        """Return the limit that an action has met, directly or in a process inside."""
+        """Return the limit that an action has met, directly or in what runs inside it."""
         if isinstance(error, BudgetError):
             return str(error)
-        is_early_end = all(map(_is_early_end, iterate_errors(error)))
-        return self._execution.context.find_limit(acting=True) if is_early_end else None
+        errors = [*iterate_errors(error)]
+        if not all(map(is_limit, errors)):
+            return None
+        # A process inside may have used up a budget of its own, which is a failure of the action.
+        is_of_runs = all(isinstance(error, RunError) for error in errors)
+        return self._execution.context.find_limit(acting=True) or (str(errors[0]) if is_of_runs else None)
 
     def _append(self, run: ActionRun) -> None:
         self._state.history.append(run)
@@ -202,9 +215,3 @@ class Actor:
             outputs=run.outputs,
             error=run.error,
         )
-
-
-def _is_early_end(error: BaseException) -> bool:
-    """Return whether a limit has ended what ran inside an action."""
-    is_of_process = isinstance(error, ProcessError) and error.process.status is ProcessStatus.TERMINATED
-    return is_of_process or isinstance(error, BudgetError)

@@ -9,13 +9,15 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from tactician.errors import ConfigurationError
+from tactician.errors import ConfigurationError, StoredStateError
 from tactician.process.board_changes import BoardChange, Encode, Entry
 from tactician.process.objects import DEFAULT_BINDING
 from tactician.runs import RunContext
 
 T = TypeVar("T")
 GAVE_NOTHING: Final = "the last action gave nothing"
+_NUMBERS: Final = {"add": 1, "move": 2}
+"""How many numbers a change of a kind needs."""
 _NOTHING: Final[Mapping[int, object]] = MappingProxyType({})
 _NONE_ATTACHED: Final[Mapping[type, object]] = MappingProxyType({})
 
@@ -214,7 +216,11 @@ class Blackboard:
 
     @classmethod
     def replay(cls, changes: Iterable[BoardChange]) -> Blackboard:
-        """Create the blackboard that changes have made."""
+        """Rebuild a blackboard from its recorded changes.
+
+        Raises:
+            StoredStateError: when a change lacks the numbers of its entries.
+        """
         board = cls()
         for change in changes:
             board._replay(change)
@@ -222,6 +228,10 @@ class Blackboard:
         return board
 
     def _replay(self, change: BoardChange) -> None:
+        if len(change.numbers) < _NUMBERS.get(change.kind, 0):
+            raise StoredStateError(
+                f"The blackboard cannot be read: a change of the kind {change.kind!r} lacks numbers."
+            )
         match change.kind:
             case "add":
                 highest, self._added = self._added, change.numbers[0]

@@ -15,6 +15,7 @@ from tactician.process.concurrency import RunningActions
 from tactician.process.decision import Decision
 from tactician.process.dialogue import MOST_ACTIONS
 from tactician.process.errors import describe_failure
+from tactician.process.events import ProgressReported
 from tactician.process.improving import PlanImprover
 from tactician.process.performing import Outcome, to_failure
 from tactician.process.saving import ProcessSaver
@@ -22,7 +23,7 @@ from tactician.process.selection import ActionSelector, Selection
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, ProcessStatus
 from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
-from tactician.tools import as_text
+from tactician.tools import describe_result
 
 _MOST_UNSTICKINGS: Final = 10
 _PLANNING: Final = "planning failed:"
@@ -148,7 +149,7 @@ class Driver:
         """Say the result of the process in its conversation, if it has sent nothing else."""
         execution, result = self._execution, self._execution.process.result
         if (dialogue := execution.dialogue) is not None and not dialogue.sent and result is not None:
-            dialogue.say(AssistantMessage((Text(as_text(result)),)))
+            dialogue.say(AssistantMessage((Text(describe_result(result)),)))
 
     def _find_missed_deadline(self) -> str | None:
         """Return why a process that has not begun, or waits, ends. What has acted may have reached its goal already."""
@@ -233,16 +234,26 @@ class Driver:
         self._activity = _SAVING
         await self.saver.save()
 
+    async def _ask_stuck_handler(self) -> bool:
+        """Let the agent add what is missing, and return whether to plan again."""
+        execution, state = self._execution, self._state
+        handler = execution.agent.stuck_handler
+        if handler is None or state.unstickings >= _MOST_UNSTICKINGS:
+            return False
+        state.unstickings += 1
+        self._activity = "handle_stuck raised"
+        resolution = await handler(execution.process)
+        self._activity = _PLANNING
+        if isinstance(resolution, str):
+            execution.context.emit(ProgressReported, text=resolution)
+        return bool(resolution)
+
     async def _unstick(self) -> None:
         """Let the agent add what is missing, if it can; else the process is stuck, or fails for want of an answer."""
         execution, state = self._execution, self._state
-        handler = execution.agent.stuck_handler
-        if handler is not None and state.unstickings < _MOST_UNSTICKINGS:
-            state.unstickings += 1
-            self._activity = "handle_stuck raised"
-            if await handler(execution.process):
-                return
-            self._activity = _PLANNING
+        size = state.blackboard.size
+        if await self._ask_stuck_handler():
+            return
         if state.unanswered is not None:
             name, error = state.unanswered
             self._actor.fail(execution.agent.action(name), error)
@@ -253,6 +264,8 @@ class Driver:
         from tactician.process.stuck import explain_stuck
 
         why = explain_stuck(execution.agent, state, await self.observe())
+        if state.blackboard.size > size:
+            why = "handle_stuck has added an object, but has not returned True, so nothing was planned again."
         known = ", ".join(type(value).__name__ for value in state.blackboard.objects) or "nothing"
         status = ProcessStatus.STUCK if dialogue is None else ProcessStatus.RESTING
         state.end(status, f"{why} On the blackboard: {known}.")

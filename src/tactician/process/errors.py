@@ -10,6 +10,7 @@ from traceback import walk_tb
 from tactician.errors import Rejected, TacticianError
 from tactician.process.handle import ProcessHandle
 from tactician.process.objects import Rejection
+from tactician.runs import RunStatus
 from tactician.text import describe_error
 
 
@@ -19,6 +20,12 @@ class ProcessError(TacticianError):
     def __init__(self, message: str, process: ProcessHandle) -> None:
         super().__init__(message)
         self.process = process
+
+    @property
+    def status(self) -> RunStatus:
+        """Status of a run that ends with the error."""
+        is_terminated = self.process.status is RunStatus.TERMINATED
+        return RunStatus.TERMINATED if is_terminated else RunStatus.FAILED
 
 
 class ProcessFailedError(ProcessError):

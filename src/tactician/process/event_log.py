@@ -6,11 +6,12 @@ import logging
 
 from tactician.events import Event, EventListener
 from tactician.llm import ModelRequest, ModelResponse, find_new_messages, join_text
+from tactician.loggers import get_logger
 from tactician.loop import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
 from tactician.process.events import ActionCompleted, ActionStarted, MessageSent, PlanMade, ProcessEnded, ProcessStarted
 from tactician.process.options import Verbosity
 
-_logger = logging.getLogger("tactician.process")
+_logger = get_logger("tactician.process")
 
 
 def create_log_sink(verbosity: Verbosity) -> EventListener:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tactician.events import Event, MomentName, RunMoment, SpanFacts, SpanKind, encode
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.llm import AssistantMessage, UsageTally
 from tactician.planning import Action, Plan
 from tactician.process.state import ProcessStatus
@@ -26,10 +27,11 @@ class ProcessStarted(Event):
     agent: str
     goals: tuple[str, ...]
     trace_parent: str | None = None
+    conversation_id: str | None = None
 
     def describe(self) -> str:
         """Return the goals."""
-        return f"starts towards {', '.join(self.goals) or 'whatever is worth most'}"
+        return f"starts towards {self._describe_goals()}"
 
     def describe_span(self) -> SpanFacts:
         """Return the name of the process and its goals."""
@@ -37,7 +39,10 @@ class ProcessStarted(Event):
 
     def describe_moment(self) -> RunMoment | None:
         """Return that the process begins."""
-        return RunMoment(MomentName.STARTED, {"agent": self.agent, "goals": ", ".join(self.goals)})
+        return RunMoment(MomentName.STARTED, {"agent": self.agent, "goals": self._describe_goals()})
+
+    def _describe_goals(self) -> str:
+        return ", ".join(self.goals) or "whatever is worth most"
 
 
 @frozen(kw_only=True)
@@ -291,4 +296,4 @@ def _encode_action(action: Action, cost: float) -> dict[str, JsonValue]:
 
 
 def _format_usage(seconds: float, tally: UsageTally) -> str:
-    return f"{seconds:.2f} s, {tally.total.total_tokens} tokens"
+    return f"{seconds:.2f} s, {format_count(tally.total.total_tokens, 'token')}"

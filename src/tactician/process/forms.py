@@ -11,6 +11,7 @@ from typing import Final, TypeVar, cast
 
 import pydantic
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+from typing_extensions import TypeForm
 
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput, OutputType, output_type
@@ -56,7 +57,7 @@ def build_form(kind: type) -> JsonSchema:
     return {**schema, "properties": hinted}
 
 
-def parse_answer(kind: type[T], response: object) -> T:
+def parse_answer(kind: TypeForm[T], response: object) -> T:
     """Return the object that an answer to the form of a type means.
 
     The answer has the shape of the form, or is the object itself.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from math import isfinite
@@ -10,13 +9,14 @@ from math import isfinite
 from typing_extensions import override
 
 from tactician.errors import ConfigurationError
+from tactician.loggers import get_logger
 from tactician.planning import UNKNOWN, ConditionValue, WorldState
 from tactician.process.blackboard import Blackboard
 from tactician.process.operation import OperationContext
 from tactician.process.spec import Negation, Observe, PlannedAgentSpec
 from tactician.runs import OutputError, Suspended, find_suspension
 
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 
 
 class Observer:

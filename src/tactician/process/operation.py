@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import field, replace
 from typing import Final, TypeVar, cast
 
+from typing_extensions import TypeForm
+
 from tactician.ai import Ai
 from tactician.conversation import ChatUser
 from tactician.errors import ConfigurationError
@@ -102,7 +104,7 @@ class OperationContext:
         """The processes that have run inside the action so far, as they are now."""
         return tuple([process.summarize() for process in self._inside])
 
-    async def run_agent(self, agent: object, kind: type[T], *inputs: object, named: Named | None = None) -> T:
+    async def run_agent(self, agent: object, kind: TypeForm[T], *inputs: object, named: Named | None = None) -> T:
         """Run another agent, and return its result as an object of a type. A planned agent runs as a process inside.
 
         Args:
@@ -175,7 +177,7 @@ async def _map_items(
     return await gather_or_suspend(*runs, max_concurrency=max_concurrency)
 
 
-async def _run_agent(agent: object, expected: type[T], inputs: Sequence[object], context: RunContext) -> T:
+async def _run_agent(agent: object, expected: TypeForm[T], inputs: Sequence[object], context: RunContext) -> T:
     runnable = _aim(agent, expected)
     if not hasattr(agent, TOWARDS) and any(isinstance(value, Bound) for value in inputs):
         raise ConfigurationError(f"{runnable.name} is not a planned agent: named objects need one.")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Generic, Self
 
 from typing_extensions import TypeVar, override
 
-from tactician.errors import ResponseError
+from tactician.errors import AlreadyAnsweredError, ResponseError
 from tactician.planning import Action, Plan, WorldState
 from tactician.process.acting import Execution
 from tactician.process.blackboard import Blackboard
@@ -29,12 +30,15 @@ from tactician.runs import (
     NOBODY,
     BudgetMeter,
     DurableRun,
+    PendingRequest,
     RequestAnswered,
     Respondent,
     Response,
     RunContext,
     check_response,
     check_role,
+    create_answered_error,
+    find_answered,
     keep_spent,
     record_authors,
     save_inside,
@@ -187,6 +191,17 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         return self.agent.goals
 
     @property
+    def is_unrecorded(self) -> bool:
+        """True when the process has ended, and its record does not say so yet: `run` finishes the record."""
+        return self._driver.saver.is_unrecorded
+
+    @property
+    @override
+    def status(self) -> ProcessStatus:
+        """The status of the process, as its record has it: it is running until the record says that it has ended."""
+        return ProcessStatus.RUNNING if self.is_unrecorded else self._state.status
+
+    @property
     def seconds(self) -> float:
         """Seconds that the process has run, without the time in which it waited."""
         return self._state.seconds if self._runner.task is None else self._meter.seconds
@@ -316,11 +331,14 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
             ResponseError: when there is no such request, the answer does not fit, or the respondent lacks the role that
                 the request requires; then the process still waits.
             RunConflictError: when the process is kept in a store, and somebody else runs it, or has run it since it was
-                loaded; then nothing was done.
+                loaded; then nothing was done. An `AlreadyAnsweredError` when the request has an answer.
             LeaseLostError: when somebody else has taken it over meanwhile.
         """
-        self.answer(request_id, response, respondent)
-        await self.run()
+        self._find_open(request_id)
+        saver = self._driver.saver
+        async with nullcontext() if saver.is_held else saver.hold_lease():
+            self.answer(request_id, response, respondent)
+            await self.run()
         for request in self.pending:
             if request.id == request_id and request.problem is not None:
                 raise ResponseError(f"{request_id}: the answer is not valid: {request.problem}")
@@ -332,15 +350,10 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         Raises:
             ResponseError: when there is no such request, the process has ended, or the respondent lacks the role that
                 the request requires.
+            AlreadyAnsweredError: when the request has an answer.
             StoredStateError: when the process is saved, and the answer would not be read back equal.
         """
-        if self.status.is_terminal:
-            raise ResponseError(f"The process {self.id} has ended, and is {self.status}: it waits for nothing.")
-        # A process inside, whose worker has died, may have asked what only the record shows.
-        shown = () if self.keeper is None else self.keeper.record.header.pending
-        known = {request.id: request for request in (*shown, *self.pending)}
-        if (request := known.get(request_id)) is None:
-            raise ResponseError(f"{self.name} does not wait for {request_id!r}; it waits for {list(known)}")
+        request = self._find_open(request_id)
         check_role(request, respondent)
         if self._driver.saver.is_active:
             check_response(request, response)
@@ -348,6 +361,29 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         if self._context.checkpoint is not None:
             record_authors(self._context.checkpoint, [request_id], respondent.name)
         self._context.emit(RequestAnswered, request_id=request_id, by=respondent.name)
+        respondent.report_acceptance()
+
+    def _find_open(self, request_id: str) -> PendingRequest:
+        """Return a request without an answer that the process waits for.
+
+        Raises:
+            ResponseError: when there is none, or the process has ended.
+            AlreadyAnsweredError: when the request has an answer.
+        """
+        state, checkpoint = self._state, self._context.checkpoint
+        # A process inside, whose worker has died, may have asked what only the record shows.
+        shown = () if self.keeper is None or self.status.is_terminal else self.keeper.record.header.pending
+        pending = {request.id: request for request in (*shown, *self.pending)}
+        was_answered = checkpoint is not None and bool(find_answered(checkpoint, [request_id]))
+        if self.status.is_terminal:
+            kind = AlreadyAnsweredError if was_answered else ResponseError
+            raise kind(f"The process {self.id} has ended, and is {self.status}: it waits for nothing.")
+        has_answer = request_id in state.responses and request_id not in state.unused
+        if has_answer or (was_answered and request_id not in pending):
+            raise create_answered_error(self.id, [request_id])
+        if request_id not in pending:
+            raise ResponseError(f"{self.name} does not wait for {request_id!r}; it waits for {list(pending)}")
+        return pending[request_id]
 
     @override
     def pause(self) -> None:

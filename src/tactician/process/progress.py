@@ -48,7 +48,7 @@ class ProcessProgress:
         self._saved_runs = saved_runs or 0
 
     def to_data(self) -> Data:
-        """Return all of it."""
+        """Return the whole progress as data."""
         state = self._execution.state
         return {
             "origin": self._origin,

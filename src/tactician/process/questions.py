@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Hashable
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from datetime import timedelta
 from functools import partial
 from sys import intern
-from typing import Final, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar, cast
 from zlib import crc32
 
 import pydantic
 from pydantic_core import PydanticSerializationError, to_jsonable_python
+from typing_extensions import TypeForm
 
 from tactician.clock import LONGEST_WAIT
 from tactician.errors import ConfigurationError, DeclarationError, Rejected, StoredStateError
@@ -41,6 +43,22 @@ T = TypeVar("T")
 _CONFIRMATION: Final[JsonSchema] = {"type": "boolean"}
 _NO_DEFAULT = object()
 _DECISION: Final = {field.name for field in fields(Approval)}
+
+
+class _Terms(NamedTuple):
+    """Terms of a question: its deadline, who may answer it, and its name.
+
+    Attributes:
+        deadline: how long to wait; without an end, when `None`.
+        default: the answer then.
+        required_role: role that a person needs to answer.
+        key: name of the question.
+    """
+
+    deadline: timedelta | None
+    default: object
+    required_role: str | None
+    key: str | None
 
 
 class _Asking:
@@ -78,7 +96,13 @@ def allow_questions(run: RunContext) -> AbstractContextManager[list[PendingReque
 
 
 async def ask_human(
-    kind: type[T], prompt: str, *, deadline: timedelta | None = None, default: T | object = _NO_DEFAULT
+    kind: TypeForm[T],
+    prompt: str,
+    *,
+    deadline: timedelta | None = None,
+    default: T | object = _NO_DEFAULT,
+    required_role: str | None = None,
+    key: str | None = None,
 ) -> T:
     """Ask a person, and return the answer as an object of the expected type. Call it in an action.
 
@@ -90,29 +114,49 @@ async def ask_human(
         prompt: the question.
         deadline: how long to wait; without an end, when `None`.
         default: the answer when nobody has responded in time; needed with a deadline.
+        required_role: role that a person needs to answer, such as `"manager"`; anybody may, when `None`.
+        key: name of the question for programs that show it, such as `"user_name"`; letters, digits, `_`, `.` and `-`.
 
     Raises:
         Rejected: when somebody rejects it: `platform.respond(id, request_id, reject("why"))`.
-        ConfigurationError: outside of actions, or for a deadline without a default, or with a negative deadline.
+        ConfigurationError: outside of actions, for a deadline without a default, a negative deadline, or a blank role.
         DeclarationError: when the arguments are in the wrong order.
     """
     _check_order(f"ask_human({getattr(prompt, '__name__', 'Answer')}, {kind!r})", isinstance(kind, str), prompt)
-    return await _ask("form", kind, prompt, share_form(cast(Hashable, kind)), deadline, default)
+    return await _ask(
+        "form", kind, prompt, share_form(cast(Hashable, kind)), _Terms(deadline, default, required_role, key)
+    )
 
 
-async def confirm(subject: object, prompt: str, *, deadline: timedelta | None = None, default: bool = False) -> bool:
+async def confirm(
+    subject: object,
+    prompt: str,
+    *,
+    deadline: timedelta | None = None,
+    default: bool = False,
+    required_role: str | None = None,
+    key: str | None = None,
+) -> bool:
     """Ask a person for agreement. Call it in an action; `subject` is shown with the prompt.
 
     `True` and `False` answer it, and so do `approve()` and `reject("why")`.
 
+    Args:
+        subject: what the person has to agree to; `None` for nothing but the prompt.
+        prompt: the question.
+        deadline: how long to wait; without an end, when `None`.
+        default: the answer when nobody has responded in time.
+        required_role: role that a person needs to answer, such as `"manager"`; anybody may, when `None`.
+        key: name of the question for programs that show it, such as `"user_name"`; letters, digits, `_`, `.` and `-`.
+
     Raises:
-        ConfigurationError: outside of actions, or for a deadline that is no time from 0 up.
+        ConfigurationError: outside of actions, for a deadline that is no time from 0 up, or a blank role.
         DeclarationError: when the arguments are in the wrong order.
     """
     _check_order(f"confirm(..., {subject!r})", False, prompt)
     shown = f"{prompt}\n\n{format_for_people(subject)}" if subject is not None else prompt
     fallback = default if deadline is not None else _NO_DEFAULT
-    return await _ask("confirmation", bool, shown, _CONFIRMATION, deadline, fallback)
+    return await _ask("confirmation", bool, shown, _CONFIRMATION, _Terms(deadline, fallback, required_role, key))
 
 
 def _check_order(right: str, is_wrong: bool, prompt: object) -> None:
@@ -127,21 +171,17 @@ def _check_order(right: str, is_wrong: bool, prompt: object) -> None:
 
 async def _ask(
     kind: PendingKind,
-    answer_type: type[T],
+    answer_type: TypeForm[T],
     prompt: str,
     schema: JsonSchema,
-    deadline: timedelta | None,
-    default: object,
+    terms: _Terms,
 ) -> T:
     asking = None if (current := RunContext.find_current()) is None else current.find(_Asking)
     if asking is None or asking.run.checkpoint is None:
         raise ConfigurationError(
             "People can be asked only from inside an action of a planned agent, or a step of a flow."
         )
-    if deadline is not None:
-        _check_deadline(prompt, deadline, default)
-    if default is not _NO_DEFAULT:
-        _check_default(answer_type, prompt, default)
+    _check_terms(answer_type, prompt, terms)
     run, asked = asking.run, asking.checkpoint(kind, prompt)
     problem = None
     try:
@@ -151,12 +191,18 @@ async def _ask(
             return saved[0]
     except (InvalidOutput, StoredStateError) as error:
         problem = str(error)
-    request = _create_request(asked, kind, run, prompt, schema, deadline, default, problem)
-    asking.open.append(request)
-    raise Suspended(request)
+    raise create_suspension(_create_request(asked, kind, run, prompt, schema, terms, problem))
 
 
-def _accept_answer(asked: Checkpoint, kind: PendingKind, answer_type: type[T], prompt: str, response: object) -> T:
+def create_suspension(request: PendingRequest) -> Suspended:
+    """Return what the caller raises to let its run wait for an answer, beside all that its action waits for."""
+    current = RunContext.find_current()
+    if current is not None and (asking := current.find(_Asking)) is not None:
+        asking.open.append(request)
+    return Suspended(request)
+
+
+def _accept_answer(asked: Checkpoint, kind: PendingKind, answer_type: TypeForm[T], prompt: str, response: object) -> T:
     """Return the meaning of a response, and keep it: the action may be run again because of another question.
 
     Raises:
@@ -177,7 +223,7 @@ def _accept_answer(asked: Checkpoint, kind: PendingKind, answer_type: type[T], p
     return answer
 
 
-def _parse(kind: type[T], response: object) -> T:
+def _parse(kind: TypeForm[T], response: object) -> T:
     """Return the object that an answer means, also when it was stored as an object.
 
     Raises:
@@ -189,7 +235,7 @@ def _parse(kind: type[T], response: object) -> T:
     return parse_answer(kind, response)
 
 
-def _find_kept(asked: Checkpoint, kind: type[T], prompt: str) -> tuple[T] | None:
+def _find_kept(asked: Checkpoint, kind: TypeForm[T], prompt: str) -> tuple[T] | None:
     """Return the answer that the action got before it was run again, or `None`.
 
     Raises:
@@ -210,6 +256,19 @@ def _parse_decision(response: object) -> Approval | None:
     return response if isinstance(response, Approval) else None
 
 
+def _check_terms(answer_type: TypeForm[object], prompt: str, terms: _Terms) -> None:
+    if terms.deadline is not None:
+        _check_deadline(prompt, terms.deadline, terms.default)
+    if terms.default is not _NO_DEFAULT:
+        _check_default(answer_type, prompt, terms.default)
+    if terms.required_role is not None and not terms.required_role.strip():
+        raise ConfigurationError(f"{prompt!r}: required_role is blank: name the role, or leave it out")
+    if terms.key is not None and re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", terms.key) is None:
+        raise ConfigurationError(
+            f"{prompt!r}: the key is {terms.key!r}; use up to 64 letters, digits, '_', '.' and '-'"
+        )
+
+
 def _check_deadline(prompt: str, deadline: object, default: object) -> None:
     if not isinstance(deadline, timedelta) or not 0 <= deadline.total_seconds() <= LONGEST_WAIT:
         raise ConfigurationError(
@@ -221,7 +280,7 @@ def _check_deadline(prompt: str, deadline: object, default: object) -> None:
         )
 
 
-def _check_default(kind: type[T], prompt: str, default: object) -> None:
+def _check_default(kind: TypeForm[T], prompt: str, default: object) -> None:
     try:
         answer = parse_answer(kind, default)
         read = parse_answer(kind, to_jsonable_python(default))
@@ -240,14 +299,24 @@ def _create_request(
     run: RunContext,
     prompt: str,
     schema: JsonSchema,
-    deadline: timedelta | None,
-    default: object,
+    terms: _Terms,
     problem: str | None,
 ) -> PendingRequest:
-    until: float | None = None
+    until, deadline, default = None, terms.deadline, terms.default
     if deadline is not None:
         known = asked.data.get("deadline")
         until = float(known) if isinstance(known, int | float) else run.clock.time() + deadline.total_seconds()
         asked.set(deadline=until)  # it stays when the action is run again
     answer: pydantic.JsonValue = None if default is _NO_DEFAULT else to_jsonable_python(default)
-    return PendingRequest(intern(asked.path), kind, prompt, None, run.path, schema, until, answer, problem)
+    return PendingRequest(
+        intern(asked.path),
+        kind,
+        prompt,
+        path=run.path,
+        schema=schema,
+        deadline=until,
+        default=answer,
+        problem=problem,
+        required_role=terms.required_role,
+        key=terms.key,
+    )

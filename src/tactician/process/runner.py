@@ -15,7 +15,7 @@ from tactician.process.operation import OperationContext
 from tactician.process.saving import ProcessSaver
 from tactician.process.spec import check_tool_groups
 from tactician.process.state import ProcessState, ProcessStatus
-from tactician.runs import RunKilledError
+from tactician.runs import ConversationId, RunKilledError
 
 
 class ProcessRunner:
@@ -57,8 +57,11 @@ class ProcessRunner:
             self._state.answer_overdue(execution.context.clock.time())
             has_to_wait = self._state.has_to_wait and execution.context.find_missed_deadline() is None
             if not self._can_resume or has_to_wait:
-                if self._saver.is_held:  # whoever ran it may have died before it saved this
+                if self._saver.is_held:
                     await self._saver.save_status()
+                elif self._saver.is_unrecorded:
+                    async with self._saver.hold_lease():
+                        await self._saver.save_status()
                 return
             check_tool_groups(execution.agent, execution.context)
             async with self._saver.hold_lease():
@@ -151,7 +154,14 @@ class ProcessRunner:
         self._is_idle.clear()
         agent = self._execution.agent
         goals = tuple(goal.name for goal in agent.goals)
-        context.emit(ProcessStarted, agent=agent.name, goals=goals, trace_parent=context.trace_parent)
+        conversation = context.find(ConversationId)
+        context.emit(
+            ProcessStarted,
+            agent=agent.name,
+            goals=goals,
+            trace_parent=context.trace_parent,
+            conversation_id=None if conversation is None else conversation.id,
+        )
         try:
             await self._saver.begin()
         except StoredStateError as error:  # an input cannot be stored: the store has it as it was before, if at all

@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from tactician.conversation import ChatUser
 from tactician.errors import ConfigurationError, StoredStateError
+from tactician.grammar import add_article
 from tactician.planning import PlanningBudget
 from tactician.process.options import ActionRetryPolicy, ProcessOptions, Verbosity, need_options
 from tactician.process.stored_types import find_error, is_importable, type_name
@@ -122,6 +123,7 @@ def _restore_retries(saved: SavedRetries) -> ActionRetryPolicy:
 def _find_known_error(name: str) -> type[Exception]:
     if (kind := find_error(name)) is None:
         raise StoredStateError(
-            f"The snapshot says to try again after a {name}, which this program has not loaded: import its module."
+            f"The snapshot says to try again after {add_article(name)}, which this "
+            "program has not loaded: import its module."
         )
     return kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager, nullcontext
 
+from tactician.cancellation import run_to_completion
 from tactician.process.acting import Execution
 from tactician.process.state import ProcessStatus
 from tactician.runs import DurableRun, PendingRequest, format_output, list_prompts
@@ -53,8 +54,28 @@ class ProcessSaver:
             await self.save_status()
             await self.show_pending()
 
+    @property
+    def is_unrecorded(self) -> bool:
+        """True when the process has ended, and its record does not say so: whoever ran it was interrupted before.
+
+        Whoever kills a process writes the record, which this program may not have read.
+        """
+        run, status = self._run, self._state.status
+        has_ended = status.is_terminal and status is not ProcessStatus.KILLED
+        has_ended = has_ended and run is not None and self.is_active and not run.is_held
+        return has_ended and run is not None and bool(run.record.version) and not run.record.has_ended
+
     async def save(self) -> None:
-        """Save the process as it is now: as a step, and a change of its status too."""
+        """Save the process as it is now: as a step, and a change of its status too.
+
+        No cancellation comes between the last step and the status that belongs to it.
+        """
+        if self._state.status is ProcessStatus.RUNNING:
+            await self._save()
+        else:
+            await run_to_completion(self._save())
+
+    async def _save(self) -> None:
         await self.save_step()
         if self.is_active:
             await self.save_status()

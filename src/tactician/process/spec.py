@@ -11,7 +11,7 @@ import pydantic
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
-from tactician.planning import Action, AStarPlanner, Goal, PlanningAlgorithm, PlanningBudget
+from tactician.planning import Action, AStarPlanner, Goal, PlanningAlgorithm, PlanningBudget, WorldState
 from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
@@ -35,8 +35,8 @@ Price: TypeAlias = Callable[[OperationContext], float | Awaitable[float]]
 Refresh: TypeAlias = "Callable[[PlannedAgentSpec], PlannedAgentSpec]"
 """Returns an agent with the classes that were loaded since it was read."""
 
-StuckHandler: TypeAlias = Callable[[ProcessHandle], Awaitable[bool]]
-"""Adds what is missing to a process that is stuck, and returns whether it is worth planning again."""
+StuckHandler: TypeAlias = Callable[[ProcessHandle], Awaitable[bool | str]]
+"""Adds what is missing to a process that is stuck, and returns whether to plan again; a text says why to."""
 
 
 @frozen
@@ -204,6 +204,12 @@ class PlannedAgentSpec:
         """Return the same agent with only those goals that give an object of the type; `None` when there is none."""
         goals = tuple(goal for goal in self.goals if any(issubclass(t, kind) for t in goal.output_types))
         return replace(self, goals=goals, refresher=partial(_refresh_towards, self, kind)) if goals else None
+
+    def build_starting_world(self) -> WorldState:
+        """Return the world in which exactly the facts hold that no action brings about."""
+        facts = {name for action in self.plannable for name, value in action.effects.items() if value}
+        needed = {name for action in self.plannable for name, value in action.pre.items() if value}
+        return WorldState({name: name in needed - facts for name in (*self.observations, *self.conditions)})
 
     def plannable_without(self, declined: Action | None) -> tuple[Action, ...]:
         """Return the actions to plan with: all, except an action that has just returned `None`."""

@@ -12,6 +12,7 @@ from typing import Final, TypeVar, cast
 import pydantic
 
 from tactician.errors import StoredStateError
+from tactician.grammar import add_article
 from tactician.process.board_changes import Entry
 from tactician.process.objects import Rejection
 from tactician.process.spec import PlannedAgentSpec
@@ -84,7 +85,7 @@ def decode_entry(saved: SavedObject, agent: PlannedAgentSpec) -> Entry:
     try:
         value = decode_value(plain, agent.generics.get(kind, kind))
     except StoredStateError as error:
-        raise StoredStateError(f"The store holds a {name} that is not valid: {error}") from error
+        raise StoredStateError(f"The store holds {add_article(name)} that is not valid: {error}") from error
     is_current = version == newest and name == type_name(kind)
     return Entry(value, saved=saved if is_current else _describe(kind, plain))
 

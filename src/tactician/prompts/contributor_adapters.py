@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.frozen import frozen
+from tactician.grammar import add_article
 from tactician.prompts.contributors import Place, PromptContributor
 from tactician.prompts.references import LlmReference
 from tactician.runs import RunContext, find_run_parameter
@@ -156,4 +157,6 @@ def _check_text(text: object, owner: str) -> str:
         return text
     if inspect.iscoroutine(text):
         text.close()
-    raise ConfigurationError(f"The prompt contributor {owner} returned a {type(text).__name__}; it must return a text.")
+    raise ConfigurationError(
+        f"The prompt contributor {owner} returned {add_article(type(text).__name__)}; it must return a text."
+    )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError, MissingTemplateVariables, TacticianError, TemplateError
+from tactician.grammar import add_article
 from tactician.prompts.line_ends import keep_line_ends
 from tactician.prompts.package_files import PackagePath
 from tactician.prompts.texts import find_text_file, read_text_file
@@ -112,7 +113,7 @@ async def render_template(template: str | Path, values: object) -> str:
     if not isinstance(values, Mapping):
         raise ConfigurationError(
             f"The template {str(template)!r} needs values by name, such as {{'topic': ...}}, where a prompt would be; "
-            f"it got a {type(values).__name__}."
+            f"it got {add_article(type(values).__name__)}."
         )
     if isinstance(template, Path):
         return await _load_folder(template.parent).render(template.name, values)

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Final
 from tactician.errors import ConfigurationError
 from tactician.extras import require_extra
 from tactician.frozen import frozen
+from tactician.rag.deadlines import check_deadline
 from tactician.rag.elements import Chunk, ContentRoot, LeafSection
-from tactician.rag.tables import find_head, find_tables
+from tactician.rag.tables import TableHeads, find_tables
 
 if TYPE_CHECKING:
     from semantic_text_splitter import MarkdownSplitter
 
 _PATH_SEPARATOR: Final = " > "
 _LONGEST_HEADING: Final = 0.4
+_BLOCK: Final = 64_000
+"""Characters that are divided into pieces at once."""
 
 
 @frozen
@@ -76,12 +79,30 @@ def _split_section(leaf: LeafSection, chunking: Chunking) -> Iterator[str]:
     return (f"{heading}{piece}" for piece in pieces if piece.strip())
 
 
-def _split_text(text: str, room: int, overlap: int) -> list[str]:
-    """Return the pieces of a text. A piece that begins in a table begins with the names of its columns."""
+def _split_text(text: str, room: int, overlap: int) -> Iterator[str]:
+    """Yield the pieces of a text. A piece that begins in a table begins with the names of its columns."""
     tables = find_tables(text, int(room * _LONGEST_HEADING))
     capacity = room - max((len(table.head) for table in tables), default=0)
     splitter = _create_splitter(capacity, min(overlap, capacity - 1))
-    return [f"{find_head(tables, text, start)}{piece}" for start, piece in splitter.chunk_indices(text)]
+    heads = TableHeads(tables)
+    for block_start, block_end in divide_text(text, max(_BLOCK, 8 * room)):
+        check_deadline()
+        for start, piece in splitter.chunk_indices(text[block_start:block_end]):
+            yield f"{heads.find(text, block_start + start)}{piece}"
+
+
+def divide_text(text: str, most: int) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of blocks of a text of at most `most` characters, divided where that tears least apart.
+
+    The splitter takes time by the square of the length of a paragraph or line: so it gets one block at a time.
+    """
+    start = 0
+    while len(text) - start > most:
+        cuts = (text.rfind(mark, start + most // 2, start + most) + len(mark) for mark in ("\n\n", "\n", ". ", " "))
+        end = next((cut for cut in cuts if cut > start + most // 2), start + most)
+        yield start, end
+        start = end
+    yield start, len(text)
 
 
 def _format_heading(leaf: LeafSection, chunking: Chunking) -> str:

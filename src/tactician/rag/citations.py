@@ -8,6 +8,7 @@ from typing import Final
 
 from tactician.frozen import frozen
 from tactician.rag.elements import Chunk
+from tactician.rag.outline import name_document
 
 _MARK: Final = re.compile(r"\[cite:([^\[\]\n]{1,1000})\]", re.IGNORECASE)
 _SEPARATOR: Final = re.compile(r"[\s,;]+")
@@ -33,8 +34,11 @@ class Citation:
 
     @property
     def source(self) -> str:
-        """Titles from the document to the section, and the address of the document."""
-        return f"{' > '.join(self.chunk.path)} ({self.chunk.uri})"
+        """Titles from the document to the section, and the address of the document; of a file, its name only."""
+        titles = " > ".join(title for i, title in enumerate(self.chunk.path) if title not in self.chunk.path[:i][-1:])
+        uri = self.chunk.uri
+        place = name_document(uri) if uri.startswith("file:") else uri
+        return titles if titles.startswith(place) else f"{titles} ({place})"
 
 
 @frozen

@@ -42,7 +42,7 @@ class ChunkEmbedder:
         return self._find_model(RunContext.around()).name
 
     async def embed_query(self, query: str) -> tuple[str, Vector]:
-        """Return the name of the model, and the vector of a query: of one of the last queries, the same as then."""
+        """Return the name of the model, and the vector of a query; recent queries are cached."""
         name = self.name
         if (vector := self._queries.pop((name, query), None)) is None:
             name, (vector,) = await self._embed((query,))

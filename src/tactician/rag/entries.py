@@ -18,7 +18,7 @@ from tactician.rag.embedding import Embedder
 from tactician.rag.filters import Filter
 from tactician.rag.folder import FolderLibrary
 from tactician.rag.hints import HypotheticalDocument
-from tactician.rag.library import Library, VectorLibrary
+from tactician.rag.library import VECTOR_WEIGHT, Library, VectorLibrary
 from tactician.rag.operations import VectorSearch
 from tactician.rag.postgres_store import PostgresChunkStore
 from tactician.rag.rag_tools import RagTools, ScopeFunction, SearchableLibrary
@@ -43,6 +43,7 @@ def create_rag_tools(
     scope: EntryObject = None,
     cites: bool = True,
     max_chars: int = 20_000,
+    vector_weight: float = VECTOR_WEIGHT,
 ) -> RagTools:
     """Return the reference of an entry.
 
@@ -58,6 +59,7 @@ def create_rag_tools(
         scope: a filter on metadata, or a function of the program that returns one for a run.
         cites: whether answers should have citations.
         max_chars: characters of the result of a tool.
+        vector_weight: the weight of vectors in a hybrid search, from 0 to 1.
 
     Raises:
         ConfigurationError: when there is no such library.
@@ -70,19 +72,21 @@ def create_rag_tools(
     elif library is not None:
         found = library() if callable(library) else library
     else:
-        found = _open_library(path, url, embedder, chunking)
+        found = _open_library(path, url, embedder, chunking, vector_weight)
     known = cast("SearchableLibrary", found)  # which RagTools checks
     return RagTools(name, description, known, _read_scope(scope), cites=cites, max_chars=max_chars)
 
 
-def _open_library(path: str | Path | None, url: str | None, embedder: str | None, chunking: Chunking) -> Library:
+def _open_library(
+    path: str | Path | None, url: str | None, embedder: str | None, chunking: Chunking, weight: float
+) -> Library:
     if path is not None and not Path(path).is_file():
         raise ConfigurationError(f"there is no library at {path}: make it with `tactician rag ingest`")
     location = url or Path(path or "")
     if embedder is None:
-        return Library(location, chunking=chunking)
+        return Library(location, chunking=chunking, vector_weight=weight)
     model: Embedder = WordLlamaEmbedder() if embedder == _OFFLINE else embedder
-    return Library(location, embedder=model, chunking=chunking)
+    return Library(location, embedder=model, chunking=chunking, vector_weight=weight)
 
 
 def _read_scope(scope: object) -> _Scope:
@@ -128,7 +132,13 @@ def _describe_library(library: object, write_path: WritePath) -> dict[str, objec
     if library.reranker is not None:
         raise ConfigurationError("an entry has no reranker")
     embedder = _describe_embedder(library.embedder.model) if isinstance(library, VectorLibrary) else None
-    return {**_describe_store(library.store, write_path), "embedder": embedder, **_describe_chunking(library.chunking)}
+    weight = None if library.vector_weight == VECTOR_WEIGHT else library.vector_weight
+    return {
+        **_describe_store(library.store, write_path),
+        "embedder": embedder,
+        "vector_weight": weight,
+        **_describe_chunking(library.chunking),
+    }
 
 
 def _describe_store(store: object, write_path: WritePath) -> dict[str, object]:

@@ -5,26 +5,30 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
+from itertools import compress, islice
 from math import log
 from pathlib import Path
 from typing import Final
 
 from tactician.errors import ConfigurationError
 from tactician.rag.chunking import DEFAULT_CHUNKING, Chunking, split_document
+from tactician.rag.deadlines import run_cancellable
 from tactician.rag.elements import Chunk
 from tactician.rag.errors import UnreadableDocumentError
 from tactician.rag.filters import Filter, Where
 from tactician.rag.media_types import MediaKind, find_file_type
-from tactician.rag.operations import TOP_K, ChunkHit, RegexSearch, SearchMethod, SearchResults, TextSearch
+from tactician.rag.operations import TOP_K, ChunkHit, RegexSearch, SearchMethod, SearchResults, TextSearch, check_top_k
 from tactician.rag.readers import read_text_document
 from tactician.rag.regex_match import BoundedPattern
+from tactician.rag.segmentation import drop_accents, separate_signs
 from tactician.rag.similar_words import Vocabulary
 from tactician.rag.sources import DocumentSource, find_sources, read_file
 from tactician.rag.text_query import Clause, ClauseKind, Occurrence, TextQuery, parse_text_query
 
 _MAX_BYTES: Final = 5_000_000
+_AT_ONCE: Final = 500
 _WORD: Final = re.compile(r"\w+")
-_PLAIN: Final = (MediaKind.MARKDOWN, MediaKind.TEXT, MediaKind.CODE)
+_PLAIN: Final = (MediaKind.MARKDOWN, MediaKind.TEXT, MediaKind.RST, MediaKind.CODE)
 
 
 class FolderLibrary(TextSearch, RegexSearch):
@@ -53,8 +57,9 @@ class FolderLibrary(TextSearch, RegexSearch):
         self, query: str, *, top_k: int = TOP_K, threshold: float = 0.0, where: Where = None
     ) -> SearchResults:
         """Return the chunks with the words of a query; see `TextSearch`."""
+        check_top_k(top_k)
         parsed = parse_text_query(query)
-        chunks = await asyncio.to_thread(lambda: list(self._read_chunks(Filter.of(where))))
+        chunks = await run_cancellable(lambda: list(self._read_chunks(Filter.of(where))))
         scores = await asyncio.to_thread(_score, parsed, chunks)
         best = max(scores, default=0.0) or 1.0
         matches = sorted(
@@ -66,15 +71,13 @@ class FolderLibrary(TextSearch, RegexSearch):
 
     async def regex(self, pattern: str, *, top_k: int = TOP_K, where: Where = None) -> SearchResults:
         """Return the chunks in which a regular expression matches; see `RegexSearch`."""
-        bounded = BoundedPattern(pattern)
-
-        def search() -> Iterator[ChunkHit]:
-            for chunk in self._read_chunks(Filter.of(where)):
-                if bounded.matches(chunk.text):
-                    yield ChunkHit(chunk, 1.0, (SearchMethod.REGEX,))
-
-        hits = await asyncio.to_thread(lambda: tuple(hit for hit, _ in zip(search(), range(top_k), strict=False)))
-        return SearchResults(hits, SearchMethod.REGEX)
+        check_top_k(top_k)
+        chunks, hits = self._read_chunks(Filter.of(where)), list[ChunkHit]()
+        async with BoundedPattern(pattern) as bounded:
+            while len(hits) < top_k and (batch := await run_cancellable(lambda: list(islice(chunks, _AT_ONCE)))):
+                matches = await bounded.select([chunk.text for chunk in batch])
+                hits += [ChunkHit(chunk, 1.0, (SearchMethod.REGEX,)) for chunk in compress(batch, matches)]
+        return SearchResults(tuple(hits[:top_k]), SearchMethod.REGEX)
 
     def _read_chunks(self, where: Filter) -> Iterator[Chunk]:
         for source in find_sources(self.folder):
@@ -95,7 +98,7 @@ class FolderLibrary(TextSearch, RegexSearch):
 
 def _score(query: TextQuery, chunks: Sequence[Chunk]) -> list[float]:
     """Return the scores of chunks: the sum of the rarity of the clauses that they have, and 0 for what does not fit."""
-    texts = [_WORD.findall(chunk.text.lower()) for chunk in chunks]
+    texts = [_WORD.findall(drop_accents(separate_signs(chunk.text.lower()))) for chunk in chunks]
     vocabulary = {word for words in texts for word in words}
     matches = {
         clause: [_count(clause, words, _list_forms(clause, vocabulary)) for words in texts] for clause in query.clauses
@@ -118,7 +121,7 @@ def _weigh(counts: Sequence[int], count: int) -> float:
 
 def _list_forms(clause: Clause, vocabulary: set[str]) -> frozenset[str]:
     """Return the words that a clause of a single word stands for."""
-    word = clause.words[0].lower()
+    word = drop_accents(clause.words[0].lower())
     match clause.kind:
         case ClauseKind.PREFIX:
             return frozenset(known for known in vocabulary if known.startswith(word))
@@ -131,5 +134,5 @@ def _list_forms(clause: Clause, vocabulary: set[str]) -> frozenset[str]:
 def _count(clause: Clause, words: Sequence[str], forms: frozenset[str]) -> int:
     if len(clause.words) == 1:
         return sum(1 for word in words if word in forms)
-    phrase = [word.lower() for word in clause.words]
+    phrase = [drop_accents(word.lower()) for word in clause.words]
     return sum(1 for start in range(len(words)) if list(words[start : start + len(phrase)]) == phrase)

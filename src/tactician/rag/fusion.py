@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
 
 from tactician.rag.chunk_store import RankedChunk
 
-_RANK_CONSTANT: Final = 60
-"""Weight of low ranks, as Cormack, Clarke and Büttcher chose it in "Reciprocal Rank Fusion" (SIGIR 2009)."""
 
+def fuse_scores(rankings: Iterable[tuple[float, Sequence[RankedChunk]]]) -> list[RankedChunk]:
+    """Return the chunks of all rankings by the weighted sums of their relative scores, the best first.
 
-def fuse_ranks(rankings: Sequence[Sequence[RankedChunk]]) -> list[RankedChunk]:
-    """Return the chunks of all rankings by reciprocal rank fusion, the best first.
+    In each ranking, the best chunk counts 1 and the last one 0: so a chunk that is far better than the others stays
+    ahead, which its rank alone does not tell. A chunk that is first in all rankings has the score 1.
 
-    A chunk that is first in all of them has the score 1. Scores of the rankings are not compared with each other.
+    Args:
+        rankings: the rankings with their weights, whose sum is 1.
     """
     scores: dict[int, float] = {}
-    for ranking in rankings:
-        for rank, (number, _) in enumerate(ranking, 1):
-            scores[number] = scores.get(number, 0.0) + (_RANK_CONSTANT + 1) / (_RANK_CONSTANT + rank) / len(rankings)
+    for weight, ranking in rankings:
+        best = max((score for _, score in ranking), default=0.0)
+        least = min((score for _, score in ranking), default=0.0)
+        for number, score in ranking:
+            share = (score - least) / (best - least) if best > least else 1.0
+            scores[number] = scores.get(number, 0.0) + weight * share
     return sorted((RankedChunk(*each) for each in scores.items()), key=lambda chunk: -chunk.score)

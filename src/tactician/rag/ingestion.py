@@ -14,6 +14,7 @@ from tactician.clock import SYSTEM_CLOCK
 from tactician.frozen import frozen
 from tactician.rag.chunk_store import ChunkStore
 from tactician.rag.chunking import Chunking
+from tactician.rag.deadlines import limit_time
 from tactician.rag.deleted_files import find_deleted, is_inside
 from tactician.rag.downloads import Downloads
 from tactician.rag.elements import ContentRoot, Metadata
@@ -24,7 +25,7 @@ from tactician.rag.sources import DocumentSource, FetchedContent, SourceProblem,
 from tactician.runs import in_thread
 from tactician.tools import WebLimits
 
-_READER_VERSION: Final = 1
+_READER_VERSION: Final = 2
 """Version of the readers: with another one, documents are read again."""
 
 
@@ -190,8 +191,9 @@ class Ingestion:
 
     async def _add(self, uri: str, news: _News, parser: ParserProcess) -> None:
         content = news.content
-        root = await read_document(content.body, content.media, uri, self._options.metadata, parser)
-        self._chunks += await self._target.add(root, fingerprint=news.fingerprint)
+        with limit_time(self._options.limits.seconds):
+            root = await read_document(content.body, content.media, uri, self._options.metadata, parser)
+            self._chunks += await self._target.add(root, fingerprint=news.fingerprint)
         (self._updated if news.is_known else self._added).append(uri)
 
     async def _remove_deleted(self, folders: Sequence[Path], found: Collection[str]) -> None:

@@ -9,14 +9,16 @@ from pathlib import Path
 from time import time
 from typing import Final, Self, TypeAlias, TypeVar, overload
 
+from tactician.errors import ConfigurationError
 from tactician.rag.addresses import open_chunk_store
 from tactician.rag.chunk_store import ChunkStore, DocumentRecord, RankedChunk, StoreStatistics
 from tactician.rag.chunking import DEFAULT_CHUNKING, Chunking, split_document
+from tactician.rag.deadlines import run_cancellable
 from tactician.rag.elements import Chunk, ContentRoot, Metadata, Section, create_document_id
 from tactician.rag.embedding import ChunkEmbedder, Embedder
 from tactician.rag.errors import UnreadableDocumentError
 from tactician.rag.filters import Filter, Where
-from tactician.rag.fusion import fuse_ranks
+from tactician.rag.fusion import fuse_scores
 from tactician.rag.ingestion import Ingestion, IngestionOptions, IngestionReport, ProgressListener, RefreshPolicy
 from tactician.rag.operations import (
     TOP_K,
@@ -28,6 +30,7 @@ from tactician.rag.operations import (
     SearchResults,
     TextSearch,
     VectorSearch,
+    check_top_k,
 )
 from tactician.rag.parser_process import DEFAULT_LIMITS, ParserLimits
 from tactician.rag.reranking import CANDIDATES, Reranker
@@ -38,6 +41,8 @@ SequenceT = TypeVar("SequenceT", bound=Sequence[object])
 _Rankings: TypeAlias = Mapping[SearchMethod, Sequence[RankedChunk]]
 _CANDIDATES: Final = 50
 """Hits of each search, at least, of which a hybrid search makes a single list."""
+VECTOR_WEIGHT: Final = 1 / 3
+"""Weight of vectors in a hybrid search by default: words that a question and a text share are the better sign."""
 _NO_VECTORS: Final = "The library has no embedder: these hits come from words alone."
 
 
@@ -49,15 +54,17 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
         embedder: an embedding model, or its name among the models of the run.
         chunking: the sizes of chunks.
         reranker: the order of the hits of `search`, such as `ModelReranker()`.
+        vector_weight: the weight of vectors in a hybrid search, from 0 to 1; that of words is what is left.
 
     Raises:
-        ConfigurationError: when the location is not valid.
+        ConfigurationError: when the location or the weight is not valid.
         MissingExtraError: when the extra that the location needs is not installed.
     """
 
     store: ChunkStore
     chunking: Chunking
     reranker: Reranker | None
+    vector_weight: float
 
     @overload
     def __new__(
@@ -67,6 +74,7 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
         embedder: Embedder,
         chunking: Chunking = DEFAULT_CHUNKING,
         reranker: Reranker | None = None,
+        vector_weight: float = VECTOR_WEIGHT,
     ) -> VectorLibrary: ...
     @overload
     def __new__(
@@ -76,6 +84,7 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
         embedder: None = None,
         chunking: Chunking = DEFAULT_CHUNKING,
         reranker: Reranker | None = None,
+        vector_weight: float = VECTOR_WEIGHT,
     ) -> Library: ...
     def __new__(
         cls,
@@ -84,12 +93,14 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
         embedder: Embedder | None = None,
         chunking: Chunking = DEFAULT_CHUNKING,
         reranker: Reranker | None = None,
+        vector_weight: float = VECTOR_WEIGHT,
     ) -> Library:
         """Return a library of the class that can do what there is: without an embedder, nothing by meaning."""
         library = object.__new__(cls if embedder is None else VectorLibrary)
         library.store = open_chunk_store(location)
         library.chunking = chunking
         library.reranker = reranker
+        library.vector_weight = _check_weight(vector_weight)
         if isinstance(library, VectorLibrary) and embedder is not None:
             library.embedder = ChunkEmbedder(embedder, library.store)
         return library
@@ -114,7 +125,7 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
             root: the document.
             fingerprint: hash of its content, by which a later ingestion sees whether it has changed.
         """
-        chunks = await asyncio.to_thread(split_document, root, self.chunking)
+        chunks = await run_cancellable(lambda: split_document(root, self.chunking))
         record = DocumentRecord(
             uri=root.uri,
             title=root.title,
@@ -178,6 +189,7 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
         self, query: str, *, top_k: int = TOP_K, threshold: float = 0.0, where: Where = None
     ) -> SearchResults:
         """Return the best chunks by all that the library has; see `HybridSearch`."""
+        check_top_k(top_k)
         count = top_k if self.reranker is None else max(top_k, CANDIDATES)
         results = await self._report(self._search(query, count, threshold, Filter.of(where)), query, top_k)
         if self.reranker is None:
@@ -189,11 +201,13 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
         self, query: str, *, top_k: int = TOP_K, threshold: float = 0.0, where: Where = None
     ) -> SearchResults:
         """Return the chunks with the words of a query, which may have operators; see `TextSearch`."""
+        check_top_k(top_k)
         finding = self._find_words(parse_text_query(query), top_k, threshold, Filter.of(where))
         return await self._report(finding, query, top_k)
 
     async def regex(self, pattern: str, *, top_k: int = TOP_K, where: Where = None) -> SearchResults:
         """Return the chunks in which a regular expression matches; see `RegexSearch`."""
+        check_top_k(top_k)
         return await self._report(self.store.regex(pattern, top_k=top_k, where=where), pattern, top_k)
 
     async def load_chunks(self, ids: Sequence[str], *, where: Where = None) -> tuple[Chunk, ...]:
@@ -267,6 +281,7 @@ class VectorLibrary(Library, VectorSearch):
         self, query: str, *, top_k: int = TOP_K, threshold: float = 0.0, where: Where = None
     ) -> SearchResults:
         """Return the chunks whose meaning is nearest to that of a query; see `VectorSearch`."""
+        check_top_k(top_k)
         return await self._report(self._find_meaning(query, top_k, threshold, Filter.of(where)), query, top_k)
 
     async def _find_meaning(self, query: str, top_k: int, threshold: float, where: Filter) -> SearchResults:
@@ -285,8 +300,15 @@ class VectorLibrary(Library, VectorSearch):
             self.store.find_words(parse_question(query), candidates, where),
         )
         found = {SearchMethod.VECTOR: nearest, SearchMethod.TEXT: words}
-        chosen = _select(fuse_ranks((nearest, words)), top_k, threshold)
+        fused = fuse_scores([(self.vector_weight, nearest), (1 - self.vector_weight, words)])
+        chosen = _select(fused, top_k, threshold)
         return await self._read(chosen, SearchMethod.HYBRID, found)
+
+
+def _check_weight(weight: float) -> float:
+    if not 0 <= weight <= 1:
+        raise ConfigurationError(f"Library(vector_weight={weight}): the weight is between 0 and 1, as in 0.5.")
+    return weight
 
 
 def _select(ranked: Sequence[RankedChunk], top_k: int, threshold: float) -> list[RankedChunk]:

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from tactician.rag.chunk_store import RankedChunk
-from tactician.rag.word_query import WordQuery, WordSyntax
+from tactician.rag.word_query import WordBounds, WordQuery, WordSyntax
 
 T = TypeVar("T")
+CHUNK_COLUMNS_TO_WRITE: Final = "document, position, section, path, text, digest"
 
 
-class LibraryConnection(Protocol):
+class ChunkToWrite(NamedTuple):
+    """Row of a new chunk."""
+
+    document: int
+    position: int
+    section: str | None
+    path: str
+    text: str
+    digest: bytes
+
+
+class LibraryConnection(WordBounds, Protocol):
     """Connection whose statements have the values `$1`, `$2` and so on; most are the same in all databases.
 
     Attributes:
@@ -29,6 +41,10 @@ class LibraryConnection(Protocol):
         """Run a statement once for each row of values."""
         ...
 
+    async def write_chunks(self, rows: Iterable[ChunkToWrite]) -> None:
+        """Add chunks, and their words to the index."""
+        ...
+
     def select_members(self, value: str, kind: str = "bigint") -> str:
         """Return the query for the column `member` with what is in a value of a statement, which is a list in JSON.
 
@@ -43,7 +59,7 @@ class LibraryConnection(Protocol):
         ...
 
     async def count_matches(self, expressions: Collection[str], most: int) -> dict[str, int]:
-        """Return the numbers of chunks that expressions of the index find, each at most `most`."""
+        """Return the numbers of chunks that expressions of the index find; above `most`, they may be estimates."""
         ...
 
     async def rank_matches(self, query: WordQuery, top_k: int, documents: str | None) -> list[RankedChunk]:

@@ -12,6 +12,7 @@ from tactician.rag.elements import Chunk, ContentRoot, Section
 from tactician.rag.filters import Filter
 from tactician.rag.library_connection import LibraryConnection
 from tactician.rag.library_memory import LibraryMemory, read_version
+from tactician.rag.rescoring import WeighedClause, score_texts
 from tactician.rag.rows import (
     CHUNK_COLUMNS,
     RECORD_COLUMNS,
@@ -29,9 +30,11 @@ from tactician.rag.rows import (
 from tactician.rag.similar_words import Vocabulary, list_words
 from tactician.rag.text_query import TextQuery
 from tactician.rag.vector_index import VectorIndex, pack_vectors
-from tactician.rag.word_query import MAX_ROWS, WordClauses
+from tactician.rag.word_query import WordClauses, weigh_clauses
 
 _TEXTS_AT_ONCE: Final = 2_000
+_RESCORED: Final = 50
+"""Chunks at the top of the ranking of the index whose texts are scored. Each costs about 0.1 milliseconds."""
 _LACKS_VECTOR: Final = (
     "c.document > $2 AND NOT EXISTS (SELECT 1 FROM library_vectors v WHERE v.digest = c.digest AND v.model = $1)"
 )
@@ -64,11 +67,7 @@ class LibraryDatabase:
         await write("INSERT INTO library_documents VALUES ($1, $2, $3, $4, $5, $6, $7, $8)", [(document, *values)])
         sections = create_section_rows(root, document)
         await write("INSERT INTO library_sections VALUES ($1, $2, $3, $4, $5, $6)", sections)
-        await write(
-            "INSERT INTO library_chunks (document, position, section, path, text, digest) "
-            "VALUES ($1, $2, $3, $4, $5, $6)",
-            create_chunk_rows(chunks, document),
-        )
+        await self._connection.write_chunks(create_chunk_rows(chunks, document))
         words = list_words(chunk.text for chunk in chunks)
         await self._add_words(words, document)
         await self._remove_orphans(old, words, document)
@@ -182,17 +181,32 @@ class LibraryDatabase:
         """
         connection = self._connection
         clauses = WordClauses.of(query, connection.syntax, similar)
-        counts, total = await self._memory.count_matches(connection, clauses.ranked, MAX_ROWS + 1)
-        words = clauses.combine(connection.syntax, counts, total)
+        counts, total = await self._memory.count_matches(connection, clauses.ranked, connection.max_counted + 1)
+        words = clauses.combine(connection.syntax, counts, total, connection)
         documents = await self._memory.find_documents(connection, where)
-        ranked = await connection.rank_matches(words, top_k, None if documents is None else json.dumps(documents))
+        limit = None if documents is None else json.dumps(documents)
+        ranked = await connection.rank_matches(words, max(top_k, _RESCORED), limit)
+        weighed = weigh_clauses(query, connection.syntax, similar, words)
+        ranked = await self._rescore(ranked, weighed)
         best = max((score for _, score in ranked), default=0.0) or 1.0
-        return [RankedChunk(number, score / best) for number, score in ranked]
+        return [RankedChunk(number, score / best) for number, score in ranked[:top_k]]
 
     async def load_vectors(self, model: str, where: Filter) -> tuple[VectorIndex, list[int] | None]:
         """Return the vectors of a model, and the numbers of the documents that a filter accepts, or `None` for all."""
         index = await self._memory.load_vectors(self._connection, model)
         return index, await self._memory.find_documents(self._connection, where)
+
+    async def _rescore(self, ranked: Sequence[RankedChunk], clauses: Sequence[WeighedClause]) -> list[RankedChunk]:
+        """Return chunks by the scores of their texts, the best first."""
+        chosen = self._connection.select_members("$1")
+        texts: list[tuple[int, str]] = await self._fetch(
+            f"SELECT id, text FROM library_chunks WHERE id IN ({chosen})", json.dumps([each.number for each in ranked])
+        )
+        scores = await self._connection.compute(lambda: score_texts([text for _, text in texts], clauses))
+        if not any(scores):  # what the index takes for words of the query are others by the rules for scores
+            return list(ranked)
+        rescored = [RankedChunk(number, score) for (number, _), score in zip(texts, scores, strict=True)]
+        return sorted(rescored, key=lambda chunk: (-chunk.score, chunk.number))
 
     async def _begin_version(self) -> int:
         """Begin a new version of the library, and return its number. Other writers wait until it is complete."""

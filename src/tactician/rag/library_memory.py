@@ -75,7 +75,13 @@ class LibraryMemory:
     async def count_matches(
         self, connection: LibraryConnection, expressions: Collection[str], most: int
     ) -> tuple[Mapping[str, int], int]:
-        """Return the numbers of chunks that expressions find, each at most `most`, and the number of all chunks."""
+        """Return the numbers of chunks that expressions find, and the number of all chunks.
+
+        Args:
+            connection: the connection.
+            expressions: the expressions.
+            most: the number up to which chunks are counted; what is more may be an estimate.
+        """
         version, known = await read_version(connection), self._counts
         if version != known.version or len(known.matches) > _MOST_COUNTS:
             ((total,),) = await connection.fetch("SELECT coalesce(sum(chunks), 0) FROM library_documents")

@@ -18,6 +18,8 @@ class MediaKind(StrEnum):
     HTML = "html"
     PAGE = "page"
     """HTML from the web, of which only the readable text counts."""
+    RST = "rst"
+    """reStructuredText, whose headings are read by the parser of other formats."""
     OFFICE = "office"
     """PDF and the formats of office programs."""
 
@@ -76,7 +78,8 @@ _BY_ENDING: Final = {
     **{ending: MediaType(MediaKind.OFFICE, name) for ending, name in _OFFICE.items()},
     **{ending: MediaType(MediaKind.CODE, language) for ending, language in _LANGUAGES.items()},
     **dict.fromkeys(("md", "markdown", "mdx"), MediaType(MediaKind.MARKDOWN, "text/markdown")),
-    **dict.fromkeys(("txt", "text", "rst", "log", "adoc", "org", "tex"), MediaType(MediaKind.TEXT, "text/plain")),
+    **dict.fromkeys(("txt", "text", "log", "adoc", "org", "tex"), MediaType(MediaKind.TEXT, "text/plain")),
+    "rst": MediaType(MediaKind.RST, "text/x-rst"),
     **dict.fromkeys(("html", "htm", "xhtml"), MediaType(MediaKind.HTML, "text/html")),
 }
 _BY_NAME: Final = {
@@ -85,6 +88,7 @@ _BY_NAME: Final = {
     "application/xhtml+xml": MediaType(MediaKind.PAGE, "text/html"),
     "text/markdown": MediaType(MediaKind.MARKDOWN, "text/markdown"),
     "text/x-markdown": MediaType(MediaKind.MARKDOWN, "text/markdown"),
+    "text/x-rst": MediaType(MediaKind.RST, "text/x-rst"),
     "application/json": MediaType(MediaKind.CODE, "json"),
     "application/xml": MediaType(MediaKind.CODE, "xml"),
     "text/xml": MediaType(MediaKind.CODE, "xml"),

@@ -92,6 +92,16 @@ class SearchResults(Sequence[ChunkHit]):
         return iter(self.hits)
 
 
+def check_top_k(top_k: int) -> None:
+    """Check the largest number of hits of a search.
+
+    Raises:
+        SearchQueryError: when it is less than 1.
+    """
+    if top_k < 1:
+        raise SearchQueryError(f"A search returns at least one hit: top_k is {top_k}. Use 1 or more.")
+
+
 @runtime_checkable
 class VectorSearch(Protocol):
     """Search by meaning."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
+from tactician.rag.deadlines import check_deadline
 from tactician.rag.elements import (
     ContainerSection,
     ContentRoot,
@@ -14,13 +17,20 @@ from tactician.rag.elements import (
     Section,
     create_document_id,
 )
+from tactician.rag.front_matter import split_front_matter
 from tactician.text import replace_surrogates
 
-_HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
+_HEADING: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_MARKUP: Final = re.compile(r"!?\[([^\]\[]{0,300})\]\([^()\s]{0,2000}\)|\{#[\w-]{1,100}\}|[*`]+")
+_LINK_TITLE: Final = r"""(?:[ \t]{1,9}(?:"[^"\n]{0,500}"|'[^'\n]{0,500}'))?"""
+_MARKUP: Final = re.compile(
+    rf"!?\[([^\]\[]{{0,300}})\]\([^()\s]{{0,2000}}{_LINK_TITLE}\)|\{{#[\w-]{{1,100}}\}}|[*`\u00b6]+"
+)
+_ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+_PERMALINK: Final = "\u00b6"
 _LONGEST_TITLE: Final = 200
+_LINES_AT_ONCE: Final = 10_000
 _NO_TEXT_LINE: Final = re.compile(r"\s{0,3}([-*+>|#]|\d+[.)])")
 
 
@@ -44,23 +54,47 @@ def parse_markdown(text: str, uri: str, title: str | None = None, metadata: Meta
     Args:
         text: the text.
         uri: the address of the document.
-        title: the title; by default the first heading of the first level, or the end of the address.
+        title: the title; by default that of the front matter, the only heading of the first level, or the end of the
+            address.
+        metadata: facts about the document, which replace those of the front matter.
+    """
+    facts, body = split_front_matter(text)
+    named = facts.get("title")
+    facts = {name: fact for name, fact in facts.items() if name != "title"}
+    chosen = title or (named if isinstance(named, str) else None)
+    return build_outline(body, uri, chosen, {**facts, **(metadata or {})})
+
+
+def build_outline(text: str, uri: str, title: str | None, metadata: Metadata, *, shorten: bool = False) -> ContentRoot:
+    """Return the document in a Markdown text without front matter; see `parse_markdown`.
+
+    Args:
+        text: the text.
+        uri: the address.
+        title: the title, if it has one beside its headings.
         metadata: facts about the document.
+        shorten: true for titles with the name of a site in them: the first heading is the title if that has it.
     """
     parts = [part for part in _split_parts(replace_surrogates(text).replace("\0", "")) if part.level or part.text]
-    top = [part for part in parts if part.level == 1]
-    if len(top) == 1 and all(part.level != 1 for part in parts[1:]) and parts[0].level == 1:
-        # The only heading of the first level is the title of the document.
-        title = title or top[0].title
-        parts = [_Part(0, "", top[0].text), *parts[1:]] if top[0].text else parts[1:]
-    title = title or (top[0].title if top else "") or name_document(uri)
-    return _build_root(parts, uri, title, metadata or {})
+    title = _clean_title(title or "")
+    place = _find_title(parts)
+    if place is not None and parts[place].title in (title or parts[place].title):
+        title = parts[place].title if shorten or not title else title
+        parts[place : place + 1] = [_Part(0, "", parts[place].text)] if parts[place].text else []
+    return _build_root(parts, uri, title or name_document(uri), metadata)
+
+
+def _find_title(parts: list[_Part]) -> int | None:
+    """Return the place of the only heading of the first level if it is the first of all headings."""
+    top = [number for number, part in enumerate(parts) if part.level == 1]
+    return top[0] if len(top) == 1 and not any(part.level for part in parts[: top[0]]) else None
 
 
 def name_document(uri: str) -> str:
     """Return a title for the document at an address that has none: the last part of the address."""
     parts = [part for part in re.split(r"[/\\]", uri.partition("?")[0].partition("#")[0]) if part]
-    return (parts[-1] if parts else uri)[:_LONGEST_TITLE]
+    name = parts[-1] if parts else uri
+    return (unquote(name) if uri.startswith(("file:", "http:", "https:")) else name)[:_LONGEST_TITLE]
 
 
 def _build_root(parts: list[_Part], uri: str, title: str, metadata: Metadata) -> ContentRoot:
@@ -118,12 +152,16 @@ def _classify_lines(text: str) -> Iterator[tuple[int, str, str]]:
     lines = text.splitlines()
     skipped = False
     for number, line in enumerate(lines):
+        if number % _LINES_AT_ONCE == 0:
+            check_deadline()
         if skipped:
             skipped = False
             continue
         if (match := _FENCE.fullmatch(line)) is not None and _changes_fence(match, fence):
             fence = "" if fence else match[1]
-        elif not fence and (match := _HEADING.fullmatch(line)) is not None and (title := _clean_title(match[2] or "")):
+        elif (
+            not fence and (match := _HEADING.match(line)) is not None and (title := _read_heading(line[match.end() :]))
+        ):
             yield len(match[1]), title, line
             continue
         elif not fence and _is_underlined(lines, number):
@@ -146,6 +184,14 @@ def _is_underlined(lines: list[str], number: int) -> bool:
     return bool(has_line and is_alone and line.strip() and not _NO_TEXT_LINE.match(line) and _clean_title(line))
 
 
+def _read_heading(text: str) -> str:
+    """Return the title in a heading, without the signs that may close it."""
+    stripped = text.strip(" \t")
+    opened = stripped.rstrip("#")
+    return _clean_title(opened if not opened or opened[-1] in " \t" else stripped)
+
+
 def _clean_title(text: str) -> str:
-    """Return a title without markup."""
-    return " ".join(_MARKUP.sub(lambda match: match[1] or "", text[:2_000]).split())[:_LONGEST_TITLE]
+    """Return a title without markup and entities."""
+    plain = unescape(_MARKUP.sub(lambda match: match[1] or "", text[:2_000]))
+    return " ".join(_ESCAPE.sub(r"\1", plain.removesuffix(_PERMALINK)).split())[:_LONGEST_TITLE]

@@ -1,21 +1,20 @@
 """Program that reads documents of others in a process of its own: `python -m tactician.rag.parser_program MEGABYTES`.
 
 The libraries that read PDF, office files and web pages are large, and documents come from anywhere. What goes wrong in
-here, whether a crash, an endless loop or a file that unpacks to terabytes, ends this process and nothing else. Requests
-and answers are JSON with their lengths before them, on standard input and output.
+here, whether a crash, an endless loop or a file that unpacks to terabytes, ends this process and nothing else.
 """
 
 from __future__ import annotations
 
 import io
-import json
-import os
 import re
-import struct
 import sys
 import zipfile
 from contextlib import suppress
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
+
+from tactician.rag.child_program import forbid_files, limit_process, serve_requests
+from tactician.rag.html_cleaning import clean_html
 
 _MAX_UNPACKED: Final = 300_000_000
 _MAX_MEMBERS: Final = 20_000
@@ -25,30 +24,14 @@ _EMPTY_PAGE: Final = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
     b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\ntrailer<</Root 1 0 R>>\n"
 )
-REQUEST: Final = struct.Struct(">II")
-ANSWER: Final = struct.Struct(">I")
 
 
 def main() -> None:
     """Answer requests until there are no more."""
-    requests = sys.stdin.buffer
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is not an answer
-    _limit_memory(int(sys.argv[1]) * 2**20)
+    limit_process(int(sys.argv[1]))
     _unpack_library()
-    _forbid_files()
-    while lengths := requests.read(REQUEST.size):
-        header, body = (requests.read(length) for length in REQUEST.unpack(lengths))
-        _write_answer(answers, _answer(json.loads(header), body))
-
-
-def _limit_memory(limit: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    forbid_files()
+    serve_requests(_answer)
 
 
 def _unpack_library() -> None:
@@ -57,49 +40,37 @@ def _unpack_library() -> None:
         _read_document(_EMPTY_PAGE, "application/pdf")
 
 
-def _forbid_files() -> None:
-    """Let the process write nothing to files from now on."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-
-
-def _write_answer(stream: BinaryIO, answer: dict[str, str]) -> None:
-    content = json.dumps(answer).encode()
-    stream.write(ANSWER.pack(len(content)) + content)
-    stream.flush()
-
-
-def _answer(request: dict[str, str], body: bytes) -> dict[str, str]:
-    try:
-        return _read_page(body) if request["kind"] == "page" else _read_document(body, request["media_type"])
-    except MemoryError:
-        return {"error": "it needs too much memory"}
-    except ImportError as error:
-        return {"missing": error.name or str(error)}
-    except Exception as error:  # whatever a library of others raises
-        return {"error": " ".join(str(error).split())[:500] or type(error).__name__}
+def _answer(request: dict[str, Any], body: bytes) -> dict[str, Any]:
+    return _read_page(body) if request["kind"] == "page" else _read_document(body, request["media_type"])
 
 
 def _read_document(body: bytes, media_type: str) -> dict[str, str]:
     from kreuzberg import ExtractionConfig, extract_bytes_sync
 
+    if media_type == "text/html":
+        return _read_html(*clean_html(body))
     _check_archive(body)
     config = ExtractionConfig(output_format="markdown", use_cache=False)
     result = extract_bytes_sync(body, media_type, config=config)
-    text = _drop_front_matter(result.content) if media_type == "text/html" else result.content
-    return {"text": text, "title": _find_title(result.metadata)}
+    return {"text": result.content, "title": _find_title(result.metadata)}
+
+
+def _read_html(body: bytes, title: str) -> dict[str, str]:
+    from kreuzberg import ExtractionConfig, extract_bytes_sync
+
+    config = ExtractionConfig(output_format="markdown", use_cache=False)
+    text = extract_bytes_sync(body, "text/html", config=config).content
+    return {"text": _drop_front_matter(text), "title": title}
 
 
 def _read_page(body: bytes) -> dict[str, str]:
     """Return the readable text of a web page; all of its text, where next to nothing seems readable."""
     import trafilatura
 
-    whole = _read_document(body, "text/html")
-    text = trafilatura.extract(body, output_format="markdown", include_comments=False, favor_recall=True) or ""
-    return {"text": text if len(text) >= _MIN_READABLE else whole["text"], "title": whole["title"]}
+    cleaned, title = clean_html(body)
+    whole = _read_html(cleaned, title)
+    text = trafilatura.extract(cleaned, output_format="markdown", include_comments=False, favor_recall=True) or ""
+    return {"text": text if len(text) >= _MIN_READABLE else whole["text"], "title": title}
 
 
 def _check_archive(body: bytes) -> None:

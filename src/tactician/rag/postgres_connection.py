@@ -10,7 +10,9 @@ from math import log
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tactician.rag.chunk_store import RankedChunk
-from tactician.rag.library_connection import LibraryConnection
+from tactician.rag.library_connection import CHUNK_COLUMNS_TO_WRITE, ChunkToWrite, LibraryConnection
+from tactician.rag.postgres_schema import index_words, normalize_words
+from tactician.rag.segmentation import drop_accents
 from tactician.rag.word_query import WordQuery, WordSyntax
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ _MAX_RANKED: Final = 10_000
 
 _COUNT: Final = """
 WITH common AS MATERIALIZED (
-  SELECT quote_literal(lexeme) AS query FROM pg_class t
+  SELECT quote_literal(lexeme) AS query, ceil(frequency * t.reltuples)::bigint AS number FROM pg_class t
   JOIN pg_namespace n ON n.oid = t.relnamespace
   JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = t.relname AND s.attname = 'words'
   CROSS JOIN unnest(s.most_common_elems::text::text[], s.most_common_elem_freqs) AS word(lexeme, frequency)
@@ -31,11 +33,11 @@ WITH common AS MATERIALIZED (
 ), queries AS MATERIALIZED (
   SELECT expression, to_tsquery('english', expression) AS query FROM json_array_elements_text($1::json) AS expression
 )
-SELECT expression, CASE WHEN query::text IN (SELECT query FROM common) THEN $2::bigint ELSE (
-  SELECT count(*) FROM (SELECT 1 FROM library_chunks c WHERE c.words @@ query LIMIT $2::bigint) AS matches
-) END FROM queries
+SELECT expression, coalesce((SELECT max(number) FROM common WHERE common.query = queries.query::text), (
+  SELECT count(*) FROM (SELECT 1 FROM library_chunks c WHERE c.words @@ queries.query LIMIT $2::bigint) AS matches
+)) FROM queries
 """
-"""Count of the chunks with each query. Of single words that the server knows as common ones, none is counted."""
+"""Count of the chunks with each query. Of single words that the server knows as common, its estimate is taken."""
 
 
 class PostgresConnection(LibraryConnection):
@@ -46,7 +48,9 @@ class PostgresConnection(LibraryConnection):
         refreshing: the lock of those who refresh what is kept in memory.
     """
 
-    syntax = WordSyntax(quote="'", prefix=":*", any_of=" | ", all_of=" & ", without=" & !")
+    syntax = WordSyntax(quote="'", prefix=":*", any_of=" | ", all_of=" & ", without=" & !", normalize=drop_accents)
+    max_candidates = 1_000
+    max_counted = 1_000
 
     def __init__(self, connection: PoolConnectionProxy, refreshing: asyncio.Lock) -> None:
         self._connection = connection
@@ -60,6 +64,14 @@ class PostgresConnection(LibraryConnection):
     async def write(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Run a statement once for each row of values."""
         await self._connection.executemany(statement, rows)
+
+    async def write_chunks(self, rows: Iterable[ChunkToWrite]) -> None:
+        """Add chunks with the words in them."""
+        await self.write(
+            f"INSERT INTO library_chunks ({CHUNK_COLUMNS_TO_WRITE}, words) "
+            f"VALUES ($1, $2, $3, $4, $5, $6, {index_words('$7')})",
+            ((*row, normalize_words(row.text)) for row in rows),
+        )
 
     def select_members(self, value: str, kind: str = "bigint") -> str:
         """Return the query for the column `member` with what is in a value of a statement, which is a list in JSON."""
@@ -81,7 +93,7 @@ class PostgresConnection(LibraryConnection):
 
     async def rank_matches(self, query: WordQuery, top_k: int, documents: str | None) -> list[RankedChunk]:
         """Return the best chunks of a query, with scores of any size: each part counts the more the rarer it is."""
-        values: list[object] = [query.expression, top_k]
+        values: list[object] = [query.candidates, top_k]
 
         def add(value: object) -> str:
             values.append(value)
@@ -90,10 +102,11 @@ class PostgresConnection(LibraryConnection):
         scores = [
             f"ts_rank(words, to_tsquery('english', {add(part)}), 1) * {add(log(1 + query.total / (count + 1)))}::float8"
             for part, count in query.counts.items()
+            if count
         ]
         limit = "" if documents is None else f"AND document IN ({self.select_members(add(documents))})"
         rows = await self.fetch(
-            f"SELECT id, {' + '.join(scores)} AS score FROM (SELECT id, words FROM library_chunks "
+            f"SELECT id, {' + '.join(scores) or '0::float8'} AS score FROM (SELECT id, words FROM library_chunks "
             f"WHERE words @@ to_tsquery('english', $1) {limit} ORDER BY id DESC LIMIT {_MAX_RANKED}) AS newest "
             "ORDER BY score DESC, id LIMIT $2",
             *values,

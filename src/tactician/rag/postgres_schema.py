@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from tactician.errors import ConfigurationError
+from tactician.rag.segmentation import drop_accents, separate_signs
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
 
+_NO_WORD: Final = re.compile(r"[\W_]+")
 _LOCK: Final = 7208130312
 """Number of the lock under which the tables are created. No other program uses it."""
 _TABLES: Final = """
@@ -30,9 +33,7 @@ CREATE TABLE IF NOT EXISTS library_chunks (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   document bigint NOT NULL REFERENCES library_documents ON DELETE CASCADE, position integer NOT NULL,
   section text NOT NULL, path text NOT NULL, text text NOT NULL, digest bytea NOT NULL,
-  words tsvector GENERATED ALWAYS AS (
-    to_tsvector('english', regexp_replace(text, '[^[:alnum:]]+', ' ', 'g'))
-  ) STORED, UNIQUE (document, position)
+  words tsvector, UNIQUE (document, position)
 );
 CREATE INDEX IF NOT EXISTS library_chunks_by_digest ON library_chunks (digest);
 CREATE INDEX IF NOT EXISTS library_chunks_by_words ON library_chunks USING gin (words);
@@ -62,6 +63,16 @@ FROM information_schema.columns WHERE table_schema = current_schema() AND table_
 """
 
 
+_FIND_GENERATED: Final = """
+SELECT 1 FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = 'library_chunks'
+AND column_name = 'words' AND is_generated = 'ALWAYS'
+"""
+"""Query whether the database itself derives the words, as it did in an earlier version."""
+_FIND_CHUNKS: Final = """
+SELECT id, text FROM library_chunks WHERE id > $1 AND octet_length(text) > char_length(text) ORDER BY id LIMIT 1000
+"""
+
+
 async def create_tables(connection: PoolConnectionProxy) -> None:
     """Create the tables that are not there, inside a transaction.
 
@@ -76,3 +87,30 @@ async def create_tables(connection: PoolConnectionProxy) -> None:
             "drop the tables whose names begin with library_ and ingest the documents again."
         )
     await connection.execute(_TABLES)
+    if await connection.fetch(_FIND_GENERATED):
+        await _index_anew(connection)
+
+
+def normalize_words(text: str) -> str:
+    """Return the words of a text as the index has them: without accents, and signs of scripts without spaces apart.
+
+    What is no letter or digit is replaced here: the server's idea of letters depends on its locale.
+    """
+    return _NO_WORD.sub(" ", drop_accents(separate_signs(text)))
+
+
+def index_words(text: str) -> str:
+    """Return the expression for the words of a text that `normalize_words` has returned."""
+    return f"to_tsvector('english', {text})"
+
+
+async def _index_anew(connection: PoolConnectionProxy) -> None:
+    """Index the chunks of an earlier version whose words have another form now: those that are not ASCII only."""
+    await connection.execute("ALTER TABLE library_chunks ALTER COLUMN words DROP EXPRESSION")
+    last = 0
+    while rows := await connection.fetch(_FIND_CHUNKS, last):
+        last = rows[-1]["id"]
+        await connection.executemany(
+            f"UPDATE library_chunks SET words = {index_words('$2')} WHERE id = $1",
+            [(number, normalize_words(text)) for number, text in rows],
+        )

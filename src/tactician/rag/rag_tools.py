@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Final, Self, TypeAlias
@@ -12,6 +11,7 @@ from typing_extensions import override
 
 from tactician.errors import DeclarationError, ToolError
 from tactician.frozen import frozen
+from tactician.loggers import get_logger
 from tactician.prompts import ContributorLike, LlmReference, as_contributor
 from tactician.rag.citations import CitedText, find_citations, number_citations
 from tactician.rag.elements import Chunk, ContentRoot, MetadataValue
@@ -42,7 +42,7 @@ _CITATIONS: Final = (
     "your answer behind it. When no chunk supports an answer, say that you do not know."
 )
 _MOST_CITATIONS: Final = 200
-_logger = logging.getLogger("tactician.rag")
+_logger = get_logger("tactician.rag")
 
 SearchableLibrary: TypeAlias = VectorSearch | TextSearch | RegexSearch | ResultExpansion
 Scope: TypeAlias = Filter | Mapping[str, MetadataValue] | None

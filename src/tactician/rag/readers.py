@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import ast
 import codecs
+import re
 from collections.abc import Iterator
 from typing import Final
 
+from tactician.rag.deadlines import run_cancellable
 from tactician.rag.elements import ContentRoot, LeafSection, Metadata, create_document_id
 from tactician.rag.errors import UnreadableDocumentError
 from tactician.rag.media_types import MediaKind, MediaType
-from tactician.rag.outline import name_document, parse_markdown
+from tactician.rag.outline import build_outline, name_document, parse_markdown
 from tactician.rag.parser_process import ParserProcess
 
-_MAX_TREE: Final = 1_000_000
-_PARSED: Final = (MediaKind.HTML, MediaKind.PAGE, MediaKind.OFFICE)
+_MAX_TREE: Final = 500_000
+_PARSED: Final = (MediaKind.HTML, MediaKind.PAGE, MediaKind.OFFICE, MediaKind.RST)
+_NO_TITLE: Final = re.compile(
+    r"(untitled( document)?|document|slide|presentation|book|sheet|no title|unknown|none)?[\s\d_-]*", re.IGNORECASE
+)
 
 
 async def read_document(
@@ -34,12 +39,18 @@ async def read_document(
     """
     if media.kind in _PARSED:
         parsed = await parser.parse(body, media)
-        root = parse_markdown(parsed.text, uri, parsed.title or None, metadata)
+        title = _choose_title(parsed.title)
+        root = await run_cancellable(lambda: build_outline(parsed.text, uri, title, metadata, shorten=True))
     else:
-        root = read_text_document(body, media, uri, metadata)
+        root = await run_cancellable(lambda: read_text_document(body, media, uri, metadata))
     if not any(leaf.text.strip() for leaf in root.leaves):
         raise UnreadableDocumentError("there is no text in it; pictures of text are not read")
     return root
+
+
+def _choose_title(title: str) -> str | None:
+    """Return the title of a file, or `None` for a name that a program has put there."""
+    return None if _NO_TITLE.fullmatch(title.strip()) else title
 
 
 def read_text_document(body: bytes, media: MediaType, uri: str, metadata: Metadata) -> ContentRoot:
@@ -91,7 +102,7 @@ def _split_python(source: str) -> Iterator[tuple[str, str]]:
     begun, name = 0, ""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            start = min(node.lineno, *(one.lineno for one in node.decorator_list), node.lineno) - 1
+            start = min(node.lineno, *(each.lineno for each in node.decorator_list), node.lineno) - 1
             yield name, "".join(lines[begun:start])
             end = node.end_lineno or len(lines)
             yield node.name, "".join(lines[start:end])

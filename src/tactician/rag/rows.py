@@ -17,6 +17,7 @@ from tactician.rag.elements import (
     Section,
     create_document_id,
 )
+from tactician.rag.library_connection import ChunkToWrite
 
 CHUNK_COLUMNS: Final = (
     "d.key, c.position, c.section, c.path, c.text, d.uri, d.metadata "
@@ -73,11 +74,11 @@ def create_section_rows(root: ContentRoot, document: int) -> Iterator[tuple[obje
         yield section.id, document, position, section.parent_id or root.id, _pack(section.path), text
 
 
-def create_chunk_rows(chunks: Sequence[Chunk], document: int) -> Iterator[tuple[object, ...]]:
+def create_chunk_rows(chunks: Sequence[Chunk], document: int) -> Iterator[ChunkToWrite]:
     """Yield the rows of the chunks of a document."""
     for chunk in chunks:
         path, digest = _pack(chunk.path), hash_text(chunk.text)
-        yield document, chunk.position, chunk.parent_id, path, chunk.text, digest
+        yield ChunkToWrite(document, chunk.position, chunk.parent_id, path, chunk.text, digest)
 
 
 def parse_chunk(row: ChunkRow) -> Chunk:

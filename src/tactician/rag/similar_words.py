@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from heapq import nsmallest
 from typing import Final
 
+from tactician.rag.segmentation import drop_accents, separate_signs
+
 MAX_SIMILAR: Final = 50
 """Words of a library that a fuzzy word stands for."""
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -34,7 +36,7 @@ class Vocabulary:
 
     def find_similar(self, word: str) -> list[str]:
         """Return the words that are at most one or, from six letters, two edits away; the nearest first."""
-        word = word.lower()
+        word = drop_accents(word.lower())
         most = 1 if len(word) < 6 else 2
         letters, near = _mask_letters(word), []
         for length in range(len(word) - most, len(word) + most + 1):
@@ -49,7 +51,8 @@ class Vocabulary:
 
 def list_words(texts: Iterable[str]) -> set[str]:
     """Return the words of texts that a fuzzy word may stand for."""
-    return {word for word in set(_WORD.findall("\n".join(texts).lower())) if len(word) <= _LONGEST_WORD}
+    joined = drop_accents(separate_signs("\n".join(texts)))
+    return {word for word in set(_WORD.findall(joined.lower())) if len(word) <= _LONGEST_WORD}
 
 
 def measure_distance(left: str, right: str) -> int:

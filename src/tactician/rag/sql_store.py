@@ -73,17 +73,18 @@ class SqlChunkStore(ChunkStore):
 
         The texts are read and matched here, since the expressions of databases are of other kinds.
         """
-        bounded, accepted = BoundedPattern(pattern, self._regex_seconds), Filter.of(where)
+        accepted = Filter.of(where)
         selected: list[ChunkHit] = []
         after = 0
-        while len(selected) < top_k:
-            if not (batch := await self._read_texts(after, accepted)):
-                break
-            after = batch[-1][0]
-            matches = await asyncio.to_thread(bounded.select, [text for _, text in batch])
-            numbers = [number for (number, _), matched in zip(batch, matches, strict=True) if matched]
-            chunks = await self.read_chunks(numbers[: top_k - len(selected)])
-            selected += [ChunkHit(chunks[each], 1.0, (SearchMethod.REGEX,)) for each in numbers if each in chunks]
+        async with BoundedPattern(pattern, self._regex_seconds) as bounded:
+            while len(selected) < top_k:
+                if not (batch := await self._read_texts(after, accepted)):
+                    break
+                after = batch[-1][0]
+                matches = await bounded.select([text for _, text in batch])
+                numbers = [number for (number, _), matched in zip(batch, matches, strict=True) if matched]
+                chunks = await self.read_chunks(numbers[: top_k - len(selected)])
+                selected += [ChunkHit(chunks[each], 1.0, (SearchMethod.REGEX,)) for each in numbers if each in chunks]
         return SearchResults(tuple(selected[:top_k]), SearchMethod.REGEX)
 
     async def load_chunks(self, ids: Sequence[str], *, where: Where = None) -> tuple[Chunk, ...]:

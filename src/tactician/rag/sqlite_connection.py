@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from tactician.errors import ConfigurationError
 from tactician.rag.chunk_store import RankedChunk
-from tactician.rag.library_connection import LibraryConnection
+from tactician.rag.library_connection import CHUNK_COLUMNS_TO_WRITE, ChunkToWrite, LibraryConnection
 from tactician.rag.sqlite_schema import create_tables
 from tactician.rag.word_query import WordQuery, WordSyntax
 
@@ -29,6 +29,8 @@ class SqliteConnection(LibraryConnection):
     """Connection to an SQLite file. Nothing waits here: `complete` runs what is asynchronous elsewhere."""
 
     syntax = WordSyntax(quote='"', prefix="*", any_of=" OR ", all_of=" AND ", without=" NOT ")
+    max_candidates = 4_000
+    max_counted = 32_000
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -44,6 +46,10 @@ class SqliteConnection(LibraryConnection):
     async def write(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Run a statement once for each row of values."""
         self._connection.executemany(_number(statement), rows)
+
+    async def write_chunks(self, rows: Iterable[ChunkToWrite]) -> None:
+        """Add chunks, and by a trigger their words to the index."""
+        await self.write(f"INSERT INTO library_chunks ({CHUNK_COLUMNS_TO_WRITE}) VALUES ($1, $2, $3, $4, $5, $6)", rows)
 
     def write_at_once(self, work: Callable[[], T]) -> T:
         """Return the result of work whose writes are all done, or none of them."""
@@ -65,11 +71,14 @@ class SqliteConnection(LibraryConnection):
         return f"EXISTS (SELECT 1 FROM library_words WHERE library_words MATCH '\"' || {word} || '\"')"
 
     async def count_matches(self, expressions: Collection[str], most: int) -> dict[str, int]:
-        """Return the numbers of chunks that expressions of the index find, each at most `most`."""
+        """Return the numbers of chunks that expressions of the index find; what is more than `most` is estimated."""
+        ((newest,),) = await self.fetch("SELECT max(id) FROM library_chunks")
         counts = {}
         for expression in expressions:
-            rows = "SELECT 1 FROM library_words WHERE library_words MATCH $1 LIMIT $2"
-            ((counts[expression],),) = await self.fetch(f"SELECT count(*) FROM ({rows})", expression, most)
+            rows = "SELECT rowid FROM library_words WHERE library_words MATCH $1 ORDER BY rowid LIMIT $2"
+            ((count, last),) = await self.fetch(f"SELECT count(*), max(rowid) FROM ({rows})", expression, most)
+            # The chunks after the last that was counted are taken to have the word as often as those before it.
+            counts[expression] = count if count < most else count * newest // last
         return counts
 
     async def rank_matches(self, query: WordQuery, top_k: int, documents: str | None) -> list[RankedChunk]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -31,8 +32,21 @@ def find_tables(text: str, longest_head: int) -> list[Table]:
     return [table for table in tables if len(table.head) <= longest_head]
 
 
-def find_head(tables: Sequence[Table], text: str, start: int) -> str:
-    """Return the head of the table that a piece of a text begins in; empty where it begins elsewhere."""
-    # Within a row, the head would name the wrong columns.
-    is_row = start > 0 and text[start - 1] == "\n"
-    return next((table.head for table in tables if is_row and table.start <= start < table.end), "")
+class TableHeads:
+    """Heads of the tables of a text, by their places.
+
+    Args:
+        tables: the tables, in order.
+    """
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self._tables = tables
+        self._starts = [table.start for table in tables]
+
+    def find(self, text: str, start: int) -> str:
+        """Return the head of the table that a piece of the text begins in; empty where it begins elsewhere."""
+        # Within a row, the head would name the wrong columns.
+        if start == 0 or text[start - 1] != "\n":
+            return ""
+        place = bisect_right(self._starts, start) - 1
+        return self._tables[place].head if place >= 0 and start < self._tables[place].end else ""

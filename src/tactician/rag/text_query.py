@@ -12,6 +12,7 @@ from typing import Final
 
 from tactician.frozen import frozen
 from tactician.rag.operations import SearchQueryError
+from tactician.rag.segmentation import has_signs, list_pairs, separate_signs, split_scripts
 
 MAX_CLAUSES: Final = 64
 """Clauses of a query that are searched for; further ones are left out."""
@@ -48,7 +49,8 @@ class Clause:
     """Part of a query.
 
     Attributes:
-        words: the words, of letters, digits and underscores only. Several are a phrase.
+        words: the words, of letters, digits and underscores only, and single signs of scripts without spaces. Several
+            are a phrase.
         kind: the kind of match.
         occurrence: the role in the query.
     """
@@ -60,9 +62,15 @@ class Clause:
 
 @frozen
 class TextQuery:
-    """Clauses of a query, of which at least one is not excluded."""
+    """Clauses of a query, of which at least one is not excluded.
+
+    Attributes:
+        clauses: the clauses.
+        common: words that are in most texts, which decide between the chunks that the clauses find.
+    """
 
     clauses: tuple[Clause, ...]
+    common: tuple[str, ...] = ()
 
     def select(self, occurrence: Occurrence) -> tuple[Clause, ...]:
         """Return the clauses in a role."""
@@ -75,12 +83,12 @@ def parse_text_query(query: str) -> TextQuery:
     Raises:
         SearchQueryError: when nothing is searched for: no word, or only excluded ones.
     """
-    clauses = [clause for match in _CLAUSE.finditer(query) if (clause := _create_clause(match)) is not None]
-    kept = _drop_stop_words(clauses)[:MAX_CLAUSES]
+    clauses = [clause for match in _CLAUSE.finditer(query) for clause in _create_clauses(match)]
+    kept, common = _split_off_stop_words(clauses)
     if not any(clause.occurrence is not Occurrence.MUST_NOT for clause in kept):
         needs = "a word that is not excluded" if kept else "a word"
         raise SearchQueryError(f"The query {query[:100]!r} needs {needs}, such as: +return refund* -gift")
-    return TextQuery(tuple(kept))
+    return TextQuery(kept, common)
 
 
 def parse_question(question: str) -> TextQuery:
@@ -89,39 +97,54 @@ def parse_question(question: str) -> TextQuery:
     Raises:
         SearchQueryError: when there is no word in it.
     """
-    clauses = [clause for part in question.split() if (clause := _create_phrase(part)) is not None]
+    clauses = [clause for part in question.split() for clause in _create_optional(part)]
     if not clauses:
         raise SearchQueryError(f"The question {question[:100]!r} has no word in it.")
-    return TextQuery(tuple(_drop_stop_words(clauses)[:MAX_CLAUSES]))
+    return TextQuery(*_split_off_stop_words(clauses))
 
 
 _ROLES: Final = {"": Occurrence.SHOULD, "+": Occurrence.MUST, "-": Occurrence.MUST_NOT}
 
 
-def _create_clause(match: re.Match[str]) -> Clause | None:
+def _create_clauses(match: re.Match[str]) -> list[Clause]:
     sign, phrase, word = match.groups()
     role = _ROLES[sign]
     if phrase is not None:
         return _create_phrase(phrase, role)
     kind = ClauseKind.PREFIX if word.endswith("*") else ClauseKind.FUZZY if _FUZZY.search(word) else ClauseKind.PHRASE
     words = _find_words(_FUZZY.sub("", word))
+    if kind is ClauseKind.PHRASE and role is Occurrence.SHOULD:
+        return _create_optional(word)
     # An operator holds for a single word: `e-mail*` is a phrase.
-    return None if not words else Clause(words, kind if len(words) == 1 else ClauseKind.PHRASE, role)
+    is_phrase = len(words) > 1 and not (kind is ClauseKind.PREFIX and has_signs(word))
+    return [Clause(words, ClauseKind.PHRASE if is_phrase else kind, role)] if words else []
 
 
-def _create_phrase(text: str, role: Occurrence = Occurrence.SHOULD) -> Clause | None:
+def _create_optional(text: str) -> list[Clause]:
+    """Return the clauses for a text without spaces: of scripts without spaces, one for each pair of signs."""
+    if not has_signs(text):
+        return _create_phrase(text)
+    runs = [run for word in _WORD.findall(text) for run in split_scripts(word)]
+    pairs = [pair for run in runs for pair in (list_pairs(run) if has_signs(run) else [run])]
+    return [clause for pair in dict.fromkeys(pairs) for clause in _create_phrase(pair)]
+
+
+def _create_phrase(text: str, role: Occurrence = Occurrence.SHOULD) -> list[Clause]:
     words = _find_words(text)
-    return Clause(words, ClauseKind.PHRASE, role) if words else None
+    return [Clause(words, ClauseKind.PHRASE, role)] if words else []
 
 
 def _find_words(text: str) -> tuple[str, ...]:
-    return tuple(word[:100] for word in _WORD.findall(text)[:20])
+    return tuple(word[:100] for word in _WORD.findall(separate_signs(text))[:20])
 
 
-def _drop_stop_words(clauses: list[Clause]) -> list[Clause]:
-    """Return the clauses without optional words that say nothing, unless there are no others."""
+def _split_off_stop_words(clauses: list[Clause]) -> tuple[tuple[Clause, ...], tuple[str, ...]]:
+    """Return the clauses without optional words that say nothing, and these words, unless there are no others."""
     kept = [clause for clause in clauses if not _says_nothing(clause)]
-    return kept if any(clause.occurrence is not Occurrence.MUST_NOT for clause in kept) else clauses
+    if all(clause.occurrence is Occurrence.MUST_NOT for clause in kept):
+        return tuple(clauses[:MAX_CLAUSES]), ()
+    common = [clause.words[0] for clause in clauses if _says_nothing(clause)]
+    return tuple(kept[:MAX_CLAUSES]), tuple(common[:MAX_CLAUSES])
 
 
 def _says_nothing(clause: Clause) -> bool:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
+from tactician.rag.rescoring import WeighedClause, measure_rarity, split_words
 from tactician.rag.text_query import Clause, ClauseKind, Occurrence, TextQuery
-
-MAX_ROWS: Final = 2_500
-"""Rows that the optional words of a query may bring, beside those of its rarest word.
-
-Each row costs microseconds, and words that are in many texts say little: they are left out where there are rarer ones.
-"""
 
 
 class WordSyntax(NamedTuple):
@@ -23,6 +18,7 @@ class WordSyntax(NamedTuple):
         any_of: the operator between expressions of which one must match.
         all_of: the operator between expressions that must match.
         without: the operator before an expression that must not match.
+        normalize: function from a word to its form in the index.
     """
 
     quote: str
@@ -30,6 +26,7 @@ class WordSyntax(NamedTuple):
     any_of: str
     all_of: str
     without: str
+    normalize: Callable[[str], str] = str
 
     def format_clause(self, clause: Clause, similar: Mapping[str, Sequence[str]]) -> str:
         """Return the expression for a clause. Words are quoted, so that none is an operator."""
@@ -43,19 +40,34 @@ class WordSyntax(NamedTuple):
         return f"({operator.join(expressions)})"
 
     def _quote(self, text: str) -> str:
-        return f"{self.quote}{text.replace('_', ' ').replace(self.quote, self.quote * 2)}{self.quote}"
+        return f"{self.quote}{self.normalize(text).replace('_', ' ').replace(self.quote, self.quote * 2)}{self.quote}"
+
+
+class WordBounds(Protocol):
+    """Bounds that keep the time of a search short.
+
+    Attributes:
+        max_candidates: chunks that the rarer words of a query bring, beside those of the rarest word.
+        max_counted: chunks with a word that are counted. Words that more chunks have do not count in the ranking of the
+            index, which would look at all of these chunks.
+    """
+
+    max_candidates: int
+    max_counted: int
 
 
 class WordQuery(NamedTuple):
     """Query for an index of words.
 
     Attributes:
-        expression: the expression in the language of the index.
+        expression: the expression in the language of the index, with the words that chunks are ranked by.
+        candidates: the expression for the chunks that are ranked.
         counts: the numbers of chunks with each part that chunks are ranked by.
         total: the number of all chunks.
     """
 
     expression: str
+    candidates: str
     counts: Mapping[str, int]
     total: int
 
@@ -84,30 +96,49 @@ class WordClauses(NamedTuple):
         """The clauses that chunks are ranked by."""
         return {*self.needed, *self.optional}
 
-    def combine(self, syntax: WordSyntax, counts: Mapping[str, int], total: int) -> WordQuery:
-        """Return the query, without optional clauses that are in many chunks.
+    def combine(self, syntax: WordSyntax, counts: Mapping[str, int], total: int, bounds: WordBounds) -> WordQuery:
+        """Return the query. Of many chunks, those with one of the rarer words are ranked by all words.
 
         Args:
             syntax: the language of the index.
             counts: the numbers of chunks with each clause.
             total: the number of all chunks.
+            bounds: the bounds of the search.
         """
-        optional = _keep_rare(self.optional, counts, 0 if self.needed else 1)
-        # Optional words beside needed ones change the order of hits only.
+        unique = list(dict.fromkeys(self.optional))
+        rare = [] if self.needed else _keep_rare(unique, counts, bounds.max_candidates)
+        optional = [each for each in unique if each in rare or counts[each] <= bounds.max_counted]
         any_of = [syntax.join(syntax.any_of, [*self.needed[:1], *optional])] if optional else []
-        expression = syntax.join(syntax.all_of, [*self.needed, *any_of])
-        if self.excluded:
-            expression += syntax.without + syntax.join(syntax.any_of, self.excluded)
-        return WordQuery(expression, {each: counts[each] for each in (*self.needed, *optional)}, total)
+        bound = [] if len(rare) == len(unique) or not rare else [syntax.join(syntax.any_of, rare)]
+        excluded = syntax.without + syntax.join(syntax.any_of, self.excluded) if self.excluded else ""
+        # Optional words beside needed ones change the order of hits only.
+        return WordQuery(
+            syntax.join(syntax.all_of, [*self.needed, *bound, *any_of]) + excluded,
+            syntax.join(syntax.all_of, self.needed or bound or any_of) + excluded,
+            {each: counts[each] for each in (*self.needed, *unique)},
+            total,
+        )
 
 
-def _keep_rare(expressions: Sequence[str], counts: Mapping[str, int], least: int) -> Sequence[str]:
-    """Return the expressions with the fewest rows, `least` of them at least."""
+def weigh_clauses(
+    query: TextQuery, syntax: WordSyntax, similar: Mapping[str, Sequence[str]], words: WordQuery
+) -> list[WeighedClause]:
+    """Return the clauses that chunks are ranked by, with their weights."""
+    weighed = [
+        WeighedClause.of(each, similar, measure_rarity(words.counts[syntax.format_clause(each, similar)], words.total))
+        for each in query.clauses
+        if each.occurrence is not Occurrence.MUST_NOT
+    ]
+    return [*weighed, *(WeighedClause(ClauseKind.PHRASE, [split_words(each)]) for each in query.common)]
+
+
+def _keep_rare(expressions: Sequence[str], counts: Mapping[str, int], most: int) -> Sequence[str]:
+    """Return the expressions with the fewest rows, one of them at least."""
     total = 0
     kept: set[str] = set()
     for expression in sorted({each for each in expressions if counts[each]}, key=lambda each: counts[each]):
         total += counts[expression]
-        if total > MAX_ROWS and len(kept) >= least:
+        if total > most and kept:
             break
         kept.add(expression)
-    return [each for each in expressions if each in kept] or expressions[:least]
+    return [each for each in expressions if each in kept] or expressions[:1]

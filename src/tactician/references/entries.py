@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from tactician.documents import Data, did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
+from tactician.grammar import add_article
 from tactician.names import NameProblem, find_import_path
 from tactician.prompts import (
     CurrentDate,
@@ -72,7 +73,7 @@ def create_reference(entry: Data, scope: EntryScope, kinds: Mapping[str, EntryKi
     reference = _call(make, fields, scope)
     if isinstance(reference, LlmReference):
         return reference
-    raise TypeError(f"the kind {kind!r} must return an LlmReference, not a {type(reference).__name__}")
+    raise TypeError(f"the kind {kind!r} must return an LlmReference, not {add_article(type(reference).__name__)}")
 
 
 def create_contributor(

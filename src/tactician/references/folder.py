@@ -14,6 +14,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from tactician.errors import ToolError
+from tactician.grammar import format_count
 from tactician.prompts import LlmReference
 from tactician.references.entry_fields import EntryPath
 from tactician.text import replace_surrogates
@@ -78,7 +79,7 @@ class FolderReference(LlmReference):
             raise ToolError(f"{path!r} is not a text file.")
         end = offset + len(content)
         text = replace_surrogates(content.decode(errors="replace"))
-        return text if end >= size else f"{text}\n[{size - end} more bytes; read on at offset {end}]"
+        return text if end >= size else f"{text}\n[{format_count(size - end, 'more byte')}; read on at offset {end}]"
 
     @tool(blocking=True)
     def search_files(self, text: str, pattern: str = "*") -> str:

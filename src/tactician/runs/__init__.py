@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tactician.runs.context import RunContext as RunContext
     from tactician.runs.context import RunPlace as RunPlace
     from tactician.runs.context import find_capture_mode as find_capture_mode
+    from tactician.runs.context import find_current_user as find_current_user
     from tactician.runs.context import reset_current as reset_current
     from tactician.runs.context import set_current as set_current
     from tactician.runs.creation import CallerTools as CallerTools
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
     from tactician.runs.errors import RunKilledError as RunKilledError
     from tactician.runs.errors import StreamTimeoutError as StreamTimeoutError
     from tactician.runs.errors import TurnLimitError as TurnLimitError
+    from tactician.runs.errors import get_end_status as get_end_status
+    from tactician.runs.errors import is_final as is_final
+    from tactician.runs.errors import is_limit as is_limit
     from tactician.runs.events import PROCESS_KIND as PROCESS_KIND
     from tactician.runs.events import ModelCalled as ModelCalled
     from tactician.runs.events import ModelReturned as ModelReturned
@@ -84,6 +88,7 @@ if TYPE_CHECKING:
     from tactician.runs.pace import RequestPace as RequestPace
     from tactician.runs.parameters import RunParameter as RunParameter
     from tactician.runs.parameters import find_run_parameter as find_run_parameter
+    from tactician.runs.record import REQUEST_KIND as REQUEST_KIND
     from tactician.runs.record import RunHeader as RunHeader
     from tactician.runs.record import RunRecord as RunRecord
     from tactician.runs.reporting import report_model_call as report_model_call
@@ -91,6 +96,8 @@ if TYPE_CHECKING:
     from tactician.runs.respondents import NOBODY as NOBODY
     from tactician.runs.respondents import Respondent as Respondent
     from tactician.runs.respondents import check_role as check_role
+    from tactician.runs.respondents import create_answered_error as create_answered_error
+    from tactician.runs.respondents import find_answered as find_answered
     from tactician.runs.respondents import find_author as find_author
     from tactician.runs.respondents import has_answer as has_answer
     from tactician.runs.respondents import record_authors as record_authors
@@ -100,6 +107,9 @@ if TYPE_CHECKING:
     from tactician.runs.runnable import Runnable as Runnable
     from tactician.runs.runnable import is_conversation as is_conversation
     from tactician.runs.runnable import messages_of as messages_of
+    from tactician.runs.runnable import need_member as need_member
+    from tactician.runs.runnable import need_members as need_members
+    from tactician.runs.runnable import need_named_members as need_named_members
     from tactician.runs.runnable import stream_events as stream_events
     from tactician.runs.services import Services as Services
     from tactician.runs.spending import keep_spent as keep_spent
@@ -137,6 +147,7 @@ if TYPE_CHECKING:
     from tactician.runs.trace_context import find_trace_parent as find_trace_parent
     from tactician.runs.trace_context import set_trace_source as set_trace_source
     from tactician.runs.user import ChatUser as ChatUser
+    from tactician.runs.user import ConversationId as ConversationId
 else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
@@ -145,7 +156,9 @@ else:
             "tactician.runs.artifacts": "ArtifactChannel HeldArtifacts ProducedArtifact",
             "tactician.runs.budget": "Budget BudgetMeter Spent restore_budget save_budget",
             "tactician.runs.checkpoint": "Changes Checkpoint Data Live Operation Progress SavedCheckpoint revive",
-            "tactician.runs.context": "RunContext RunPlace find_capture_mode reset_current set_current",
+            "tactician.runs.context": (
+                "RunContext RunPlace find_capture_mode find_current_user reset_current set_current"
+            ),
             "tactician.runs.creation": (
                 "CallerTools RunKey create_durable_run create_record enqueue_run find_caller_tools"
             ),
@@ -153,7 +166,7 @@ else:
             "tactician.runs.durable": "DEFAULT_LEASE DurableRun LeaseTime kill_run",
             "tactician.runs.errors": (
                 "BudgetError HandoffError NoConsensusError OutputError RepeatLimitError RoutingError RunError "
-                "RunKilledError StreamTimeoutError TurnLimitError"
+                "RunKilledError StreamTimeoutError TurnLimitError get_end_status is_final is_limit"
             ),
             "tactician.runs.events": (
                 "PROCESS_KIND ModelCalled ModelReturned RequestAnswered RetrievalEnded RetrievalStarted "
@@ -168,15 +181,19 @@ else:
             "tactician.runs.pace": "Pace RequestPace",
             "tactician.runs.parameters": "RunParameter find_run_parameter",
             "tactician.runs.reporting": "report_model_call report_retrieval",
-            "tactician.runs.respondents": "NOBODY Respondent check_role find_author has_answer record_authors",
+            "tactician.runs.respondents": (
+                "NOBODY Respondent check_role create_answered_error find_answered find_author has_answer record_authors"
+            ),
             "tactician.runs.restoration": "restore_context",
             "tactician.runs.result": "RunResult",
-            "tactician.runs.runnable": "Input Runnable is_conversation messages_of stream_events",
+            "tactician.runs.runnable": (
+                "Input Runnable is_conversation messages_of need_member need_members need_named_members stream_events"
+            ),
             "tactician.runs.services": "Services",
             "tactician.runs.spending": "keep_spent restore_spent save_inside",
             "tactician.runs.status": "TERMINAL RunStatus",
             "tactician.runs.steps": "RunStart RunState RunStep Snapshot fold read_snapshot read_step",
-            "tactician.runs.record": "RunHeader RunRecord",
+            "tactician.runs.record": "REQUEST_KIND RunHeader RunRecord",
             "tactician.runs.store": "RunStore default_store",
             "tactician.runs.stored_values": "decode_value encode_value",
             "tactician.runs.suspension": (
@@ -187,6 +204,6 @@ else:
             "tactician.runs.telemetry": "TELEMETRY load_capture_mode start_telemetry",
             "tactician.runs.threads": "in_thread run_blocking",
             "tactician.runs.trace_context": "find_trace_parent set_trace_source",
-            "tactician.runs.user": "ChatUser",
+            "tactician.runs.user": "ChatUser ConversationId",
         },
     )

@@ -10,6 +10,7 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 
 from tactician.errors import StoredStateError
 from tactician.frozen import frozen
+from tactician.grammar import add_article
 from tactician.runs.checkpoint import Live, revive
 from tactician.runs.stored_values import decode_value, encode_value
 from tactician.runs.suspension import Approval, PendingRequest, ReportedError, Response
@@ -43,7 +44,10 @@ class StoredAnswer:
         """
         read = decode_value(self.value, expected)
         if (described := _describe(_find_type(read))) != self.kind:
-            raise StoredStateError(f"it is a {self.kind}, and would be read as a {described}: pass it as JSON")
+            raise StoredStateError(
+                f"it is {add_article(self.kind or 'value')}, and would be read as {add_article(described)}: "
+                "pass it as JSON"
+            )
         return read
 
 

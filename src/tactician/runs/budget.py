@@ -15,6 +15,7 @@ from tactician.amounts import need_amount
 from tactician.clock import Clock
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.llm import Usage, UsageTally
 
 _COUNTED = ("tokens", "turns", "actions")
@@ -51,16 +52,16 @@ class Budget:
     def find_limit(self, tally: UsageTally, *, turns: int = 0, seconds: float = 0.0, actions: int = 0) -> str | None:
         """Return a description of the limit that is reached; `None` when there is room."""
         if self.actions is not None and actions >= self.actions:
-            return f"the budget of {self.actions} actions is used up"
+            return f"the budget of {format_count(self.actions, 'action')} is used up"
         if self.turns is not None and turns >= self.turns:
-            return f"the budget of {self.turns} turns is used up"
+            return f"the budget of {format_count(self.turns, 'turn')} is used up"
         if self.seconds is not None and seconds >= self.seconds:
-            return f"the budget of {self.seconds:g} seconds is used up"
+            return f"the budget of {format_count(self.seconds, 'second')} is used up"
         if not tally.by_model:
             return None
         used = tally.total
         if self.tokens is not None and used.total_tokens >= self.tokens:
-            return f"the budget of {self.tokens:,} tokens is used up ({used.total_tokens:,} used)"
+            return f"the budget of {format_count(self.tokens, 'token')} is used up ({used.total_tokens:,} used)"
         if self.cost is not None and (spent := used.known_cost) >= self.cost:
             return f"the budget of ${self.cost:.2f} is used up (${spent:.4f} spent)"
         return None
@@ -87,6 +88,9 @@ class BudgetMeter:
     Args:
         tally: tokens that the run uses; its runs inside add to them.
         outer: the meter of the run around it.
+
+    Raises:
+        ConfigurationError: when the budget is not a `Budget`.
     """
 
     __slots__ = ("_began", "_clock", "_outer", "_running", "actions", "budget", "tally", "turns")
@@ -98,6 +102,8 @@ class BudgetMeter:
         clock: Clock,
         outer: BudgetMeter | None = None,
     ) -> None:
+        if not isinstance(budget, Budget):
+            raise ConfigurationError(f"budget is {budget!r}; write budget=Budget(...)")
         self.budget = budget
         self.turns = 0
         self.actions = 0

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 import pydantic
-from pydantic_core import to_jsonable_python
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
@@ -26,6 +26,8 @@ Data: TypeAlias = dict[str, object]
 
 
 _NO_DATA: Final[Mapping[str, object]] = MappingProxyType({})
+_ATTEMPT: Final = "@attempt"
+"""Name of the number of the attempt in the data; missing in the first."""
 
 
 class Live(Generic[T]):
@@ -65,7 +67,7 @@ def revive(value: object, decode: Callable[[object], T]) -> T:
         return cast("T", value.value)
     try:
         return decode(value)
-    except pydantic.ValidationError as error:
+    except (pydantic.ValidationError, PydanticSerializationError) as error:  # the second for halves of surrogates
         raise StoredStateError(f"The saved state of a run cannot be read: {error}") from error
 
 
@@ -129,9 +131,10 @@ class Checkpoint:
     Attributes:
         progress: live state that the run itself keeps; its data is not up to date meanwhile.
         journal: log of the changes; `None` for a run that is not saved at each step.
+        series: what tells it from earlier checkpoints with the same key, in idempotency keys; empty where none can be.
     """
 
-    __slots__ = ("_begun", "_children", "_data", "_is_dropped", "_key", "_parent", "journal", "progress")
+    __slots__ = ("_begun", "_children", "_data", "_is_dropped", "_key", "_parent", "journal", "progress", "series")
 
     def __init__(self, key: str, parent: Checkpoint | None = None) -> None:
         self._key = key
@@ -142,6 +145,12 @@ class Checkpoint:
         self._children: dict[str, Checkpoint] | None = None
         self._begun: dict[str, int] | None = None
         self._is_dropped = False
+        self.series = ""
+
+    @property
+    def is_root(self) -> bool:
+        """True for the checkpoint of the outermost run."""
+        return self._parent is None
 
     @property
     def root(self) -> Checkpoint:
@@ -150,6 +159,11 @@ class Checkpoint:
         while place._parent is not None:
             place = place._parent
         return place
+
+    @property
+    def parent(self) -> Checkpoint | None:
+        """The checkpoint around it; `None` for that of the outermost run."""
+        return self._parent
 
     @property
     def names(self) -> Keys:
@@ -166,9 +180,28 @@ class Checkpoint:
         return self.names[1:]
 
     @property
+    def distinct_keys(self) -> Keys:
+        """The place in the tree, with the series of each checkpoint that leads here."""
+        keys, place = [], self
+        while place._parent is not None:
+            keys.append(f"{place._key}~{place.series}" if place.series else place._key)
+            place = place._parent
+        return tuple(reversed(keys))
+
+    @property
     def path(self) -> str:
         """The place as text, with the name of the outermost run, such as `Team/coder#2`."""
         return "/".join(self.names)
+
+    @property
+    def attempt_path(self) -> str:
+        """The place as text, with the number of each later attempt, as in `Team/coder~2`."""
+        names, place = [], self
+        while place._parent is not None:
+            attempt = place.data.get(_ATTEMPT)
+            names.append(place._key if attempt is None else f"{place._key}~{attempt}")
+            place = place._parent
+        return "/".join((place._key, *reversed(names)))
 
     @property
     def data(self) -> Mapping[str, object]:
@@ -249,6 +282,8 @@ class Checkpoint:
     def reset(self, lasting: tuple[str, ...] = ()) -> None:
         """Forget all inside it, but for checkpoints whose key has such a prefix: another attempt begins."""
         self._begun = None
+        attempt = self.data.get(_ATTEMPT)
+        self.set(**{_ATTEMPT: attempt + 1 if isinstance(attempt, int) else 2})
         for key in list(self._children or ()):
             if not key.startswith(lasting):
                 self.drop(key)

@@ -31,6 +31,7 @@ from tactician.runs.spending import keep_spent
 from tactician.runs.step_events import StepEvents
 from tactician.runs.suspension import PendingRequest, Response
 from tactician.runs.telemetry import load_capture_mode
+from tactician.runs.user import ChatUser
 from tactician.stores import DocumentStore
 from tactician.trace import CaptureMode, Recorder
 
@@ -54,6 +55,11 @@ class RunPlace(Protocol):
         """True when its text is not part of the answer of the run."""
         ...
 
+    @property
+    def is_checked(self) -> bool:
+        """True when a guardrail or a person may still refuse or change its text."""
+        ...
+
 
 @dataclass(frozen=True)
 class RunContext:
@@ -68,6 +74,8 @@ class RunContext:
         streaming: true when answers are streamed to the listeners as they come.
         answer_level: index in the path of the outermost run whose answer the text of this run is part of: see
             `as_internal`.
+        held_level: as `answer_level`, for text that is held until the whole answer is accepted: see `with_held_text`.
+        is_checked: true when a guardrail or a person around the run may still refuse or change its text.
         tally: what this run and its children used.
         meter: what of the budget is used; `None` without a budget.
         deadline: when the run has to end, waiting included, in seconds since the epoch; see `with_deadline`.
@@ -91,6 +99,8 @@ class RunContext:
     process_id: str | None = None
     streaming: bool = False
     answer_level: int = 0
+    held_level: int = 0
+    is_checked: bool = False
     tally: UsageTally = field(default_factory=UsageTally)
     meter: BudgetMeter | None = None
     deadline: float | None = None
@@ -273,8 +283,11 @@ class RunContext:
         fields["meter"] = meter
         fields["checkpoint"] = checkpoint
         fields["artifacts"] = ArtifactChannel() if self.artifacts is None else self.artifacts.create_inner()
-        if place is not None and place.is_internal:
-            fields["answer_level"] = len(self.path)
+        if place is not None:
+            if place.is_internal:
+                fields["answer_level"] = len(self.path)
+            if place.is_checked:
+                fields["held_level"], fields["is_checked"] = len(self.path), True
         return _of_fields(fields)
 
     def _with_step_events(self) -> RunContext:
@@ -334,30 +347,36 @@ class RunContext:
 
     @property
     def idempotency_key(self) -> str:
-        """Idempotency key for external services: the same when this part of the run runs again, on any machine."""
-        keys = () if self.checkpoint is None else self.checkpoint.keys
+        """Idempotency key for external services: the same when this part of the run runs again, on any machine.
+
+        No other part of the run has it, and no other tool call, even where a model repeats the ids of its calls.
+        """
+        keys = () if self.checkpoint is None else self.checkpoint.distinct_keys
         return "/".join((self.root_id, *keys))
 
     def step(self, name: str) -> RunContext:
         """Return the context of a part of the run that is not a run: it keeps its checkpoint over a pause."""
         return self if self.checkpoint is None else self._copy(checkpoint=self.checkpoint.child(name))
 
-    def at(self, key: str, artifacts: ArtifactChannel | None = None) -> RunContext:
+    def at(self, key: str, artifacts: ArtifactChannel | None = None, *, series: str = "") -> RunContext:
         """Return the context of what runs under this key, such as a tool call: it keeps its checkpoint over a pause.
 
         Args:
             key: the key.
             artifacts: another channel of the objects that tools produce there.
+            series: what tells it from what ran under the same key before, in idempotency keys.
         """
         changes: dict[str, object] = {} if artifacts is None else {"artifacts": artifacts}
         if self.checkpoint is not None:
-            changes["checkpoint"] = self.checkpoint.at(key)
+            changes["checkpoint"] = checkpoint = self.checkpoint.at(key)
+            checkpoint.series = series or checkpoint.series
         return self._copy(**changes) if changes else self
 
     def inside_place(self, place: RunPlace) -> RunContext:
         """Return the context of a place in the run; see `step`, and `as_internal`."""
         level = len(self.path) if place.is_internal else self.answer_level
-        return self._copy(checkpoint=place.checkpoint, answer_level=level)
+        inside = self.with_held_text(is_checked=True) if place.is_checked else self
+        return inside._copy(checkpoint=place.checkpoint, answer_level=level)
 
     def with_deadline(self, deadline: float) -> RunContext:
         """Return the same context for a run that has to end before a moment, in seconds since the epoch.
@@ -448,6 +467,21 @@ class RunContext:
         level = len(self.path)
         return self if self.answer_level == level else self._copy(answer_level=level)
 
+    def with_held_text(self, *, is_checked: bool = False) -> RunContext:
+        """Return the same context for nested runs whose answer may be repeated, so that readers get none of it early.
+
+        Their text is no part of the answer as it comes; readers get the answer that counts as a whole.
+
+        Args:
+            is_checked: true when a guardrail or a person may also refuse or change it.
+        """
+        return self._copy(held_level=len(self.path), is_checked=is_checked or self.is_checked)
+
+    @property
+    def piece_level(self) -> int:
+        """The `answer_level` of the pieces of text of this run: that of the outermost run that may give them out."""
+        return max(self.answer_level, self.held_level)
+
     def with_listeners(self, *listeners: EventListener | None, streaming: bool | None = None) -> RunContext:
         """Return the same context with more listeners.
 
@@ -501,6 +535,13 @@ def _find_own_mode() -> CaptureMode | None:
     """Return how much of the code that runs is captured, if that says so itself."""
     current = _current.get()
     return None if current is None else current.find(CaptureMode)
+
+
+def find_current_user() -> str | None:
+    """Return the id of the user that the code that runs works for, if any."""
+    current = _current.get()
+    user = None if current is None else current.find(ChatUser)
+    return None if user is None else user.id
 
 
 class EnteredRun:

@@ -100,8 +100,13 @@ def _record_caller(context: RunContext) -> None:
 
 def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
     """Return the record of a new run, without its state. A context without a run, such as a platform's, has no id."""
-    key = context.find(RunKey)
-    header = RunHeader(started_at=context.clock.time(), deadline=context.deadline, trace_parent=context.trace_parent)
+    key, user = context.find(RunKey), context.find(ChatUser)
+    header = RunHeader(
+        started_at=context.clock.time(),
+        deadline=context.deadline,
+        trace_parent=context.trace_parent,
+        user=None if user is None else user.id,
+    )
     return RunRecord(
         run_id=context.run_id,
         name=name,

@@ -24,7 +24,7 @@ from tactician.runs.store import RunStore, measure_body
 from tactician.runs.suspension import PendingRequest
 from tactician.runs.trace_context import find_trace_parent
 from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease, escape_invalid
-from tactician.trace import CaptureMode, Masking
+from tactician.trace import CaptureMode
 
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
@@ -159,6 +159,7 @@ class DurableRun:
         *,
         pending: tuple[PendingRequest, ...] = (),
         failure: str | None = None,
+        refuses_input: bool = False,
         output: str = "",
         is_due: bool = False,
     ) -> None:
@@ -173,7 +174,12 @@ class DurableRun:
         """
         failure = None if failure is None else escape_invalid(failure)  # it may quote what cannot be stored
         header = replace(
-            self.record.header, pending=pending, failure=failure, output=shorten(output), spent=self._sum_spending()
+            self.record.header,
+            pending=pending,
+            failure=failure,
+            refuses_input=refuses_input,
+            output=shorten(output),
+            spent=self._sum_spending(),
         )
         wakes_at = header.find_wake_time(self._context.clock.time()) if status is RunStatus.WAITING else None
         wakes_at = AT_ONCE if is_due else wakes_at
@@ -234,7 +240,7 @@ class DurableRun:
 
     def _take_events(self) -> str:
         events = self._context.find(StepEvents)
-        return "" if events is None else events.take(self._context.services.find(Masking))
+        return "" if events is None else events.take(self._context.services)
 
     async def _append(
         self,

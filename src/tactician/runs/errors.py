@@ -12,13 +12,36 @@ class RunError(TacticianError):
 
     Attributes:
         status: status of the run in its record.
+        is_final: true when a decision that is saved has failed the run: if it went on, it would only fail again.
     """
 
     status: RunStatus = RunStatus.FAILED
+    is_final: bool = False
 
     def __init__(self, message: str, result: RunResult[None]) -> None:
         super().__init__(message)
         self.result = result
+
+    @property
+    def refuses_input(self) -> bool:
+        """True when the input was refused: the same input would be refused again."""
+        return False
+
+
+def get_end_status(error: BaseException) -> RunStatus:
+    """Return the status of a run that ends with an error: that which the error itself names, or `FAILED`."""
+    status = getattr(error, "status", None)
+    return status if isinstance(status, RunStatus) else RunStatus.FAILED
+
+
+def is_final(error: BaseException) -> bool:
+    """Return whether what raised the error would only fail again if it went on."""
+    return isinstance(error, RunError) and error.is_final
+
+
+def is_limit(error: BaseException) -> bool:
+    """Return whether a limit, such as a used up budget, has ended what raised the error, or something inside it."""
+    return get_end_status(error) is RunStatus.TERMINATED
 
 
 class TurnLimitError(RunError):

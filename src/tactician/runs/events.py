@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 from tactician.events import Event, SpanFacts, SpanKind
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.llm import NO_USAGE, Usage, UsageTally
 from tactician.runs.result import RunResult
 from tactician.runs.status import RunStatus
@@ -24,6 +25,8 @@ class RunStarted(Event):
         kind: kind of Runnable, as in the record of the run.
         is_resumed: true when it continues.
         trace_parent: W3C trace context of whoever started the run, where it is known.
+        place: the place of a run inside another, which is the same when the outermost run continues elsewhere.
+        conversation_id: id of the conversation that it belongs to, if any.
     """
 
     opens: ClassVar[str | None] = SpanKind.RUN
@@ -31,6 +34,8 @@ class RunStarted(Event):
     kind: str = "run"
     is_resumed: bool = False
     trace_parent: str | None = None
+    place: str = ""
+    conversation_id: str | None = None
 
     @property
     def level(self) -> int:
@@ -43,7 +48,7 @@ class RunStarted(Event):
 
     def describe_span(self) -> SpanFacts:
         """Return the name of the run."""
-        return SpanFacts(self.path[-1] if self.path else "", facts={"runnable": self.kind})
+        return SpanFacts(self.path[-1] if self.path else "", facts={"runnable": self.kind}, place=self.place)
 
 
 @frozen(kw_only=True)
@@ -67,7 +72,7 @@ class RunEnded(Event):
 
     def describe(self) -> str:
         """Return how the run ended, and what it used."""
-        used = f"is {self.status}, {self.seconds:.2f} s, {self.tally.total.total_tokens} tokens"
+        used = f"is {self.status}, {self.seconds:.2f} s, {format_count(self.tally.total.total_tokens, 'token')}"
         return used if self.error is None else f"{used}: {self.error}"
 
     def describe_span(self) -> SpanFacts:
@@ -175,7 +180,10 @@ class ModelReturned(Event):
         """Return what the call used, or why it failed."""
         if self.error is not None:
             return f"{self.model} failed at {self.operation}: {self.error}"
-        return f"{self.model} gave {self.operation}, {self.seconds:.2f} s, {self.usage.total_tokens} tokens"
+        return (
+            f"{self.model} gave {self.operation}, {self.seconds:.2f} s, "
+            f"{format_count(self.usage.total_tokens, 'token')}"
+        )
 
     def describe_span(self) -> SpanFacts:
         """Return what the call used, or why it failed."""
@@ -236,4 +244,4 @@ class RetrievalEnded(Event):
         """Return the number of documents, or why the search failed."""
         if self.error is not None:
             return f"{self.source} could not be searched: {self.error}"
-        return f"{self.source} gave {self.documents} documents, {self.seconds:.2f} s"
+        return f"{self.source} gave {format_count(self.documents, 'document')}, {self.seconds:.2f} s"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import field
+from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
+from tactician.cancellation import run_to_completion
 from tactician.errors import (
+    ConfigurationError,
     LeaseLostError,
     ResponseError,
     RunConflictError,
@@ -19,13 +22,13 @@ from tactician.runs.context import MISSED_DEADLINE, RunContext, RunPlace, reset_
 from tactician.runs.creation import OWNER, create_durable_run
 from tactician.runs.durable import DurableRun, LeaseTime
 from tactician.runs.endings import complete_run, create_resting_result, fail_run, suspend_run, terminate_run
-from tactician.runs.errors import RunKilledError
+from tactician.runs.errors import RunError, RunKilledError
 from tactician.runs.events import RequestAnswered
 from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input
 from tactician.runs.kept_artifacts import attach_artifacts
-from tactician.runs.record import RunRecord
+from tactician.runs.record import REQUEST_KIND, RunRecord
 from tactician.runs.reporting import report_run
-from tactician.runs.respondents import NOBODY, Respondent, check_roles
+from tactician.runs.respondents import NOBODY, Respondent, check_roles, create_answered_error, find_answered
 from tactician.runs.responses import describe_answers, mark_answered, record_responses
 from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
@@ -89,6 +92,8 @@ def start_run(
     Raises:
         StoredStateError: when the run is saved, and its input would not be read back equal.
     """
+    if context is not None and not isinstance(context, RunContext):
+        raise ConfigurationError(f"context is {context!r}; write context=platform.context()")
     outer = context or RunContext.around()
     is_durable = outer.checkpoint is None and outer.services.is_durable
     child = outer.child(name, (budget or Budget()) if is_durable else budget, place=place)
@@ -108,6 +113,7 @@ async def resume_run(
     context: RunContext | None,
     work: Work[T],
     *,
+    is_request: bool = False,
     input_types: InputTypes = NO_TYPES,
 ) -> RunResult[T]:
     """Resume a run that waits, with answers to some or all of its requests; or a paused run.
@@ -116,13 +122,13 @@ async def resume_run(
 
     Raises:
         RunNotFoundError: when no run of this name waits with the id.
-        RunConflictError: when somebody else has resumed it.
+        RunConflictError: when somebody else has resumed it; an `AlreadyAnsweredError` when a request has an answer.
         ResponseError: when a request requires a role that the `Respondent` of the context does not have.
         StoredStateError: when its record cannot be read, or an answer would not be read back equal.
     """
     outer = context or RunContext.current()
-    waiting = await _find_waiting(name, run_id, outer)
-    _check_responses(responses, waiting)
+    waiting = await _find_waiting(name, run_id, outer, responses, is_request=is_request)
+    await _check_open(responses, waiting, outer)
     respondent = outer.find(Respondent) or NOBODY
     check_roles(responses, waiting.header.pending, respondent)
     outer = outer.inside({Respondent: NOBODY})  # what the run does is not done in the role of who answered
@@ -134,6 +140,12 @@ async def resume_run(
         )
     record, lease = claimed
     restored = await restore_claimed(record, lease, outer, seconds, responses)
+    try:
+        await _check_open(responses, record, outer)  # somebody else may have answered before the claim
+    except BaseException:
+        await run_to_completion(outer.store.release(lease))
+        raise
+    respondent.report_acceptance()
     answers = _Answers(responses, respondent, mark_answered(record.header.pending, responses))
     return await _continue(restored, work, input_types, answers)
 
@@ -191,8 +203,9 @@ async def keep_responses(
         record_responses(restored.tree, responses, pending, respondent)
         _report_answers(restored.context, responses, respondent)
         await restored.run.save_all("response", detail=describe_answers(responses, respondent))
-        answered = mark_answered(pending, responses)
-        await restored.run.save_status(record.status, pending=answered, is_due=True)
+        marked = mark_answered(pending, responses)
+        await restored.run.save_status(record.status, pending=marked, is_due=True)
+    respondent.report_acceptance()
 
 
 async def load_pending(name: str, run_id: str, context: RunContext | None) -> tuple[PendingRequest, ...]:
@@ -263,9 +276,18 @@ async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResu
         finally:
             reset_current(entered)
     except BaseException as error:
-        if (suspended := find_suspension(error)) is None or suspended is error:
+        if (suspended := find_suspension(error)) is None:
+            _add_usage(error, child)
+            raise
+        if suspended is error:
             raise
         raise suspended from error
+
+
+def _add_usage(error: BaseException, context: RunContext) -> None:
+    """Let the error of a run carry what the whole run has used, also when it is that of a run inside it."""
+    if isinstance(error, RunError):
+        error.result.tally = context.tally
 
 
 async def _run_durably(
@@ -291,6 +313,7 @@ async def _run_in_memory(
         return result
     except BaseException as error:
         if (suspended := find_suspension(error)) is None:
+            _add_usage(error, child)
             raise
         run = create_durable_run(child.path[-1], input, child, kind=kind, input_types=input_types)
         return attach_artifacts(await suspend_run(run, child, suspended), child)
@@ -311,6 +334,7 @@ async def _work(
     except BaseException as error:
         if (suspended := find_suspension(error)) is not None:
             return attach_artifacts(await suspend_run(run, child, suspended), child)
+        _add_usage(error, child)
         if isinstance(error, Exception):  # else it is interrupted, and any worker may continue it
             await fail_run(run, error, () if child.find_missed_deadline() else pending)
         raise
@@ -318,15 +342,44 @@ async def _work(
     return attach_artifacts(result, child)
 
 
-async def _find_waiting(name: str, run_id: str, context: RunContext) -> RunRecord:
+async def _find_waiting(
+    name: str,
+    run_id: str,
+    context: RunContext,
+    responses: Mapping[str, Response] = MappingProxyType({}),
+    *,
+    is_request: bool = False,
+) -> RunRecord:
     record = await RunStore(context.store).load(run_id, with_body=False)
-    if record is not None and record.name == name and record.can_resume:
+    if record is None:
+        stands = "it is not in the store"
+    elif record.name != name or not record.can_resume:
+        await _check_unanswered(responses, record, context)
+        stands = f"it is a run of {record.name!r}, and {record.status}"
+    elif is_request is not (record.kind == REQUEST_KIND):
+        what = "no answer" if is_request else "the answer"
+        stands = f"it is {what} to a request of a service: continue it by platform.respond"
+    else:
         return record
-    stands = "there is none" if record is None else f"it is a run of {record.name!r}, and {record.status}"
     raise RunNotFoundError(f"{name}: no run waits with the id {run_id!r}: {stands}")
 
 
-def _check_responses(responses: Mapping[str, Response], record: RunRecord) -> None:
+async def _check_open(responses: Mapping[str, Response], record: RunRecord, context: RunContext) -> None:
+    """Check that a run waits for answers to these requests, and has not taken any."""
     known = [request.id for request in record.header.pending]
-    if unknown := responses.keys() - set(known):
-        raise RunNotFoundError(f"The run {record.run_id} does not wait for {sorted(unknown)}; it waits for {known}")
+    if unknown := sorted(responses.keys() - set(known)):
+        await _check_unanswered(unknown, record, context)
+        raise RunNotFoundError(f"The run {record.run_id} does not wait for {unknown}; it waits for {known}")
+
+
+async def _check_unanswered(request_ids: Collection[str], record: RunRecord, context: RunContext) -> None:
+    """Check that a run has not taken answers to any of these requests, for which it no longer waits.
+
+    Raises:
+        AlreadyAnsweredError: when it has.
+    """
+    runs = RunStore(context.store)
+    if request_ids and (stored := await runs.load(record.run_id)) is not None:
+        state = await runs.load_state(stored)
+        if answered := find_answered(state.tree, request_ids):
+            raise create_answered_error(record.run_id, answered)

@@ -119,6 +119,7 @@ class Fork:
             model=self._options.model or source.header.model,
             forked_from=(source.run_id, self.at),
             capture=source.header.capture,
+            user=source.header.user,
         )
         nothing = Snapshot(start=self.state.start, spent=NOTHING_SPENT, tree=Checkpoint(source.name).to_saved())
         return RunRecord(

@@ -21,6 +21,8 @@ from tactician.trace import CaptureMode
 
 RUNS: Final = "runs"
 """Collection of the documents."""
+REQUEST_KIND: Final = "request"
+"""Kind of runs that answer requests to agents. Each has the name of its agent, and a `Request` as its input."""
 _RUNNABLE: Final = frozenset({RunStatus.RUNNING, RunStatus.NOT_STARTED})
 
 
@@ -39,6 +41,8 @@ class RunHeader:
         model: name of the model that takes the place of all others.
         forked_from: id and step of the run of its origin, if it is a fork.
         capture: how much of the run is captured, if it says so itself.
+        user: id of the user that the run works for, if any.
+        refuses_input: true when the run failed because a guardrail refused its input.
         format: version of the form that the header was read from.
     """
 
@@ -52,6 +56,8 @@ class RunHeader:
     model: str | None = None
     forked_from: tuple[str, int] | None = None
     capture: CaptureMode | None = None
+    user: str | None = None
+    refuses_input: bool = False
     format: Format = field(default=1, repr=False)
 
     def find_wake_time(self, now: float) -> float | None:
@@ -174,6 +180,8 @@ def read_record(document: StoredDocument) -> RunRecord:
     """
     subject = f"The record of the run {document.id}"
     header = read_stored(document.header, _adapter(), subject)
+    if type(document.priority) is not int:  # SQLite has columns of any type
+        raise StoredStateError(f"{subject} cannot be read: its priority is {document.priority!r}, and no whole number")
     try:
         return _create_record(document, RunStatus(document.status), header)
     except ValueError as error:

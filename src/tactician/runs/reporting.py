@@ -8,11 +8,12 @@ from typing import Protocol, TypeVar
 
 from tactician.llm import Usage
 from tactician.runs.context import RunContext
-from tactician.runs.errors import RunError
+from tactician.runs.errors import RunError, get_end_status
 from tactician.runs.events import ModelCalled, ModelReturned, RetrievalEnded, RetrievalStarted, RunEnded, RunStarted
 from tactician.runs.result import RunResult
 from tactician.runs.status import RunStatus
 from tactician.runs.suspension import find_suspension
+from tactician.runs.user import ConversationId
 from tactician.text import describe_error
 from tactician.trace import Recorder
 
@@ -43,18 +44,31 @@ async def report_run(
         kind: kind of Runnable.
         is_resumed: true when it continues after a pause.
     """
-    context.emit(RunStarted, kind=kind, is_resumed=is_resumed, trace_parent=context.trace_parent)
+    with context.enter():  # those who listen learn from the context whose run it is
+        place = "" if context.checkpoint is None else "/".join(context.checkpoint.keys)
+        conversation = context.find(ConversationId)
+        context.emit(
+            RunStarted,
+            kind=kind,
+            is_resumed=is_resumed,
+            trace_parent=context.trace_parent,
+            place=place,
+            conversation_id=None if conversation is None else conversation.id,
+        )
     began = perf_counter()
     try:
         result = await running
     except BaseException as error:
         seconds, failure = perf_counter() - began, None if find_suspension(error) else describe_error(error)
         status, tally = _judge(error), context.tally
-        context.emit(RunEnded, status=status, kind=kind, seconds=seconds, tally=tally, error=failure)
+        with context.enter():
+            context.emit(RunEnded, status=status, kind=kind, seconds=seconds, tally=tally, error=failure)
         if isinstance(error, RunError):
             _add_trace(error.result, context)
         raise
-    context.emit(RunEnded, status=result.status, kind=kind, seconds=perf_counter() - began, tally=context.tally)
+    seconds = perf_counter() - began
+    with context.enter():
+        context.emit(RunEnded, status=result.status, kind=kind, seconds=seconds, tally=context.tally)
     _add_trace(result, context)
     return result
 
@@ -126,6 +140,4 @@ def _judge(error: BaseException) -> RunStatus:
     """Return the status of a run that raised."""
     if (suspended := find_suspension(error)) is not None:
         return RunStatus.WAITING if suspended.pending else RunStatus.PAUSED
-    if isinstance(error, RunError):
-        return error.status
-    return RunStatus.FAILED if isinstance(error, Exception) else RunStatus.KILLED
+    return get_end_status(error) if isinstance(error, Exception) else RunStatus.KILLED

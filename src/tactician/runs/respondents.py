@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
 from typing import Final
 
-from tactician.errors import ResponseError
+from tactician.errors import AlreadyAnsweredError, ResponseError
 from tactician.frozen import frozen
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.suspension import PendingRequest, Response
@@ -24,11 +26,18 @@ class Respondent:
         role: the role; a request with a required role takes no answer without it.
         name: the name, which the run keeps with the answer.
         key: idempotency key of the answer, which the run keeps too: see `has_answer`.
+        on_accept: called once the run has taken the answer, before it continues: from then on no other answer counts.
     """
 
     role: str | None = None
     name: str | None = None
     key: str | None = None
+    on_accept: Callable[[], None] | None = field(default=None, compare=False, repr=False)
+
+    def report_acceptance(self) -> None:
+        """Call `on_accept`, if there is one."""
+        if self.on_accept is not None:
+            self.on_accept()
 
 
 NOBODY: Final = Respondent()
@@ -43,7 +52,8 @@ def check_role(request: PendingRequest, respondent: Respondent) -> None:
     if request.required_role is not None and respondent.role != request.required_role:
         given = "none was given" if respondent.role is None else f"not {respondent.role!r}"
         problem = f"it needs an answer with the role {request.required_role!r}, {given}"
-        raise ResponseError(f"{request.id}: {problem}: pass role={request.required_role!r} if you have it.")
+        how = f"`role={request.required_role!r}` in Python, `--role {shlex.quote(request.required_role)}` in a terminal"
+        raise ResponseError(f"{request.id}: {problem}: {how}.")
 
 
 def check_roles(responses: Mapping[str, Response], pending: Iterable[PendingRequest], respondent: Respondent) -> None:
@@ -58,17 +68,27 @@ def check_roles(responses: Mapping[str, Response], pending: Iterable[PendingRequ
 
 
 def record_authors(tree: Checkpoint, request_ids: Iterable[str], name: str | None) -> None:
-    """Set who has answered requests in the checkpoint of a run; the next step that is saved has it.
+    """Set that requests have been answered, and by whom, in the checkpoint of a run; the next saved step has it.
 
     Args:
         tree: the checkpoint of the outermost run, or of the process, that takes the answers.
         request_ids: the ids of the requests.
         name: the name, if it is known.
     """
-    known = [place.data for place in tree.find_upwards(_KEY)]
-    names = {one: name for one in request_ids if name is not None or any(one in data for data in known)}
-    if names:
+    if names := dict.fromkeys(request_ids, name):
         tree.at(_KEY).set(**names)
+
+
+def create_answered_error(run_id: str, request_ids: Iterable[str]) -> AlreadyAnsweredError:
+    """Return the error of an answer to requests that have one."""
+    listed = ", ".join(map(repr, request_ids))
+    return AlreadyAnsweredError(f"{listed} of the run {run_id} has an answer already, and the first answer counts.")
+
+
+def find_answered(tree: Checkpoint, request_ids: Iterable[str]) -> list[str]:
+    """Return those of some requests that have been answered."""
+    answered = frozenset[str]().union(*(place.data for place in tree.find_upwards(_KEY)))
+    return [request_id for request_id in request_ids if request_id in answered]
 
 
 def record_key(tree: Checkpoint, request_ids: Iterable[str], key: str | None) -> None:

@@ -8,6 +8,7 @@ from typing import Generic
 from pydantic_core import to_json
 from typing_extensions import TypeVar
 
+from tactician.grammar import format_count
 from tactician.llm import AssistantMessage, Message, Usage, UsageTally
 from tactician.runs.status import RunStatus
 from tactician.runs.suspension import PendingRequest
@@ -73,7 +74,8 @@ class RunResult(Generic[T_co]):
             "output": _write(self.output),
             "by": " → ".join(self.delegation_path),
             "waits for": "\n".join(request.prompt for request in self.pending),
-            "tokens": f"{usage.input_tokens:,} in, {usage.output_tokens:,} out, {usage.requests:,} requests",
+            "tokens": f"{usage.input_tokens:,} in, {usage.output_tokens:,} out, "
+            f"{format_count(usage.requests, 'request')}",
             "cost": "" if cost is None else f"${cost:.4f}",
         }
         transcript = "\n\n".join(f"{message.role}: {_say(message)}" for message in self.messages)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from pydantic_core import PydanticSerializationError, to_json
+from typing_extensions import TypeVar
 
+from tactician.errors import DeclarationError
 from tactician.events import Event
+from tactician.grammar import format_count
 from tactician.llm import AssistantMessage, Message, SystemMessage, ToolResult, UserMessage
 from tactician.runs.context import RunContext
 from tactician.runs.errors import StreamTimeoutError
@@ -21,9 +24,15 @@ Input: TypeAlias = str | Message | Sequence[Message] | object
 """A string, a message, a conversation, or any object that pydantic can serialise."""
 
 
+T_co = TypeVar("T_co", covariant=True, default=object)
+
+
 @runtime_checkable
-class Runnable(Protocol):
-    """Something with a name and a description that turns an input into a `RunResult`."""
+class Runnable(Protocol[T_co]):
+    """Something with a name and a description that turns an input into a `RunResult`.
+
+    `Runnable[City]` has the output type `City`; `Runnable` alone stands for any.
+    """
 
     @property
     def name(self) -> str:
@@ -35,7 +44,7 @@ class Runnable(Protocol):
         """Purpose of the Runnable, by which a person or a model can choose."""
         ...
 
-    async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[object]:
+    async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T_co]:
         """Do the work.
 
         Raises:
@@ -140,6 +149,73 @@ class _StreamLimit:
         if self._is_late and self._task.cancelled():
             done = RunResult(None, RunStatus.FAILED, tally=self._context.tally, run_id=self._context.run_id)
             raise StreamTimeoutError(
-                f"the stream has not ended within {self._seconds:g} seconds, and its run was cancelled", done
+                f"the stream has not ended within {format_count(self._seconds or 0, 'second')}, "
+                "and its run was cancelled",
+                done,
             )
         return self._task.result()
+
+
+def need_members(owner: str, setting: str, members: object) -> None:
+    """Check a list of Runnables.
+
+    Args:
+        owner: name of what has the members.
+        setting: name of the setting.
+        members: its value, whatever somebody wrote.
+
+    Raises:
+        DeclarationError: when it is no list, or has something else in it, with all such mistakes.
+    """
+    if isinstance(members, str | Mapping) or not isinstance(members, Iterable):
+        raise DeclarationError(owner, [f"{setting} is {_show(members)}: write a list, as in [writer, critic]"])
+    _need_runnables(owner, ((f"{setting}[{place}]", member) for place, member in enumerate(members)))
+
+
+def need_named_members(owner: str, setting: str, members: object, *, example: str) -> None:
+    """Check a mapping of descriptions to Runnables; see `need_members`.
+
+    Args:
+        owner: name of what has the members.
+        setting: name of the setting.
+        members: its value, whatever somebody wrote.
+        example: a value that is right.
+
+    Raises:
+        DeclarationError: when it is no mapping of texts to Runnables, with all mistakes.
+    """
+    if not isinstance(members, Mapping):
+        raise DeclarationError(owner, [f"{setting} is {_show(members)}: write a mapping, as in {setting}={example}"])
+    _need_runnables(owner, ((f"{setting}[{label!r}]", member) for label, member in members.items()))
+
+
+def need_member(owner: str, setting: str, member: object) -> None:
+    """Check a single Runnable; see `need_members`.
+
+    Raises:
+        DeclarationError: when it is something else.
+    """
+    _need_runnables(owner, [(setting, member)])
+
+
+def _need_runnables(owner: str, members: Iterable[tuple[str, object]]) -> None:
+    problems = [
+        f"{place} is {_show(member)}, which is not an agent: {_advise(member)}"
+        for place, member in members
+        if isinstance(member, type) or not isinstance(member, Runnable)
+    ]
+    if problems:
+        raise DeclarationError(owner, problems)
+
+
+def _advise(member: object) -> str:
+    if isinstance(member, type):
+        return f"this is the class; make an instance, as in {member.__name__}(...)"
+    if callable(member):
+        return f"wrap the function, as in runnable({getattr(member, '__name__', 'f')})"
+    return "pass an Agent or another Runnable"
+
+
+def _show(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"a {type(value).__name__}"

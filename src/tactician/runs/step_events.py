@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tactician.events import Event, SpanKind
-from tactician.trace import CaptureMode, Masking, write_event
+from tactician.runs.services import Services
+from tactician.trace import CaptureMode
+
+if TYPE_CHECKING:
+    from tactician.secrets import Masking
 
 _MOST_EVENTS: Final = 1_000
 _MOST_CHARACTERS: Final = 256 * 1024
@@ -39,8 +43,11 @@ class StepEvents:
         elif len(self._events) < _MOST_EVENTS:
             self._events.append((event, self._find_mode()))
 
-    def take(self, masking: Masking) -> str:
-        """Return the events since the last call as JSON, one on a line."""
+    def take(self, services: Services) -> str:
+        """Return the events since the last call as JSON, one on a line, with the masks of a platform."""
+        from tactician.secrets import Masking
+
+        masking = services.find(Masking)
         taken, self._events = self._events, []
         lines: list[str] = []
         size = 0
@@ -58,6 +65,8 @@ def _is_mere_planning(event: Event, following: Event) -> bool:
 
 
 def _write(event: Event, mode: CaptureMode, masking: Masking) -> str:
+    from tactician.trace import write_event
+
     is_whole = mode is CaptureMode.FULL
     return write_event(event, mode, masking, is_brief=not is_whole, longest_text=None if is_whole else _LONGEST_TEXT)
 

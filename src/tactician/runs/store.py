@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from tactician.errors import DocumentConflictError, RunConflictError
+from tactician.errors import DocumentConflictError, RunConflictError, StoredStateError
 from tactician.runs.record import RUNS, RunRecord, read_record, read_record_or_problem, write_record
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import LogSize, RunState, RunStep, Snapshot, fold, read_step
@@ -44,8 +44,10 @@ class RunStore:
             at: number of the step; the last by default.
 
         Raises:
-            StoredStateError: when the state cannot be read.
+            StoredStateError: when the state, or the record itself, cannot be read.
         """
+        if record.problem is not None:
+            raise StoredStateError(record.problem)
         snapshot = record.snapshot
         if at is not None and snapshot is not None and snapshot.step > at:
             snapshot = None  # the steps alone have it too
@@ -172,7 +174,9 @@ class RunStore:
         return await self._documents.count_statuses(RUNS)
 
     @staticmethod
-    def find_in_file(path: str, *, statuses: Collection[str] = (), limit: int = 1000) -> list[RunRecord] | None:
+    def find_in_file(
+        path: str, *, statuses: Collection[str] = (), limit: int = 1000, newest_first: bool = False
+    ) -> list[RunRecord] | None:
         """Return the records in an SQLite file as `find` does, without the numbers of their steps, and much sooner.
 
         Returns:
@@ -180,7 +184,7 @@ class RunStore:
         """
         from tactician.stores import list_documents
 
-        documents = list_documents(path, RUNS, statuses=statuses, limit=limit)
+        documents = list_documents(path, RUNS, statuses=statuses, limit=limit, newest_first=newest_first)
         return None if documents is None else [read_record_or_problem(document) for document in documents]
 
     async def find_waiting(self, *, limit: int = 1000) -> list[RunRecord]:

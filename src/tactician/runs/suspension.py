@@ -31,6 +31,8 @@ class PendingRequest:
         problem: what was wrong with the last answer.
         is_answered: true when an answer is kept that the run has not taken yet.
         required_role: the role that whoever answers must have; any, when `None`.
+        key: the name of the question for programs that show it, if it has one.
+        client_request: method and parameters of a request that an MCP client answers in place of a person.
     """
 
     id: str
@@ -44,6 +46,8 @@ class PendingRequest:
     problem: str | None = None
     is_answered: bool = False
     required_role: str | None = None
+    key: str | None = None
+    client_request: Mapping[str, pydantic.JsonValue] | None = None
 
     def is_overdue(self, now: float) -> bool:
         """Return whether nobody has answered in time, so that the default is the answer."""

@@ -19,7 +19,7 @@ TELEMETRY: Final[Port[Callable[[TelemetrySettings], None]]] = Port("telemetry")
 
 @cache
 def load_capture_mode() -> CaptureMode | None:
-    """Return how much of runs is captured that do not say it; `None` for no setting. The settings are read once.
+    """Return the capture mode in the settings, for runs without a mode of their own, or `None`; read once.
 
     Raises:
         ConfigurationError: when the settings are not valid.

@@ -48,3 +48,14 @@ def find_user(tree: Checkpoint) -> ChatUser | None:
 
 def _read(saved: object) -> ChatUser:
     return pydantic.TypeAdapter(ChatUser).validate_python(saved)
+
+
+@frozen
+class ConversationId:
+    """Id of the conversation that a run belongs to: `context.find(ConversationId)`.
+
+    Attributes:
+        id: the id.
+    """
+
+    id: str

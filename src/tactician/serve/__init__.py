@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from tactician.extras import require_extra
 
 if TYPE_CHECKING:
-    from tactician.serve.a2a import A2aSettings, a2a_app
+    from tactician.serve.a2a import A2aSettings, GrpcSettings, a2a_app
     from tactician.serve.ag_ui import ag_ui_app
     from tactician.serve.api import Person, RequestLimits, load_people
     from tactician.serve.application import app
-    from tactician.serve.mcp import McpPublisher, McpResource, ServedPrompt
+    from tactician.serve.mcp import ClientModel, ClientRoot, McpPublisher, McpResource, ServedPrompt, list_client_roots
 
 __all__ = [
     "app",
@@ -21,9 +21,13 @@ __all__ = [
     "load_people",
     "RequestLimits",
     "ServedPrompt",
+    "ClientModel",
+    "ClientRoot",
+    "list_client_roots",
     "McpPublisher",
     "McpResource",
     "A2aSettings",
+    "GrpcSettings",
     "a2a_app",
     "ag_ui_app",
 ]
@@ -65,9 +69,13 @@ _LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
     "load_people": ("serve", _load_api),
     "RequestLimits": ("serve", _load_api),
     "ServedPrompt": ("mcp", _load_mcp),
+    "ClientModel": ("mcp", _load_mcp),
+    "ClientRoot": ("mcp", _load_mcp),
+    "list_client_roots": ("mcp", _load_mcp),
     "McpPublisher": ("mcp", _load_mcp),
     "McpResource": ("mcp", _load_mcp),
     "A2aSettings": ("a2a", _load_a2a),
+    "GrpcSettings": ("a2a", _load_a2a),
     "a2a_app": ("a2a", _load_a2a),
     "ag_ui_app": ("ag-ui", _load_ag_ui),
 }

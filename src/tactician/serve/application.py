@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
-from starlette.authentication import BaseUser, SimpleUser, UnauthenticatedUser
+from starlette.authentication import (
+    AuthCredentials,
+    AuthenticationBackend,
+    BaseUser,
+    SimpleUser,
+    UnauthenticatedUser,
+)
+from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute, Mount, Route
+from typing_extensions import override
 
 from tactician.agents import planned_spec
 from tactician.frozen import frozen
 from tactician.platform import Platform
 from tactician.runs import Runnable
-from tactician.serve.api import ApiOperation, ApiServer, Person, RequestLimits, api_routes, create_application
-from tactician.serve.dashboard import dashboard_routes
-from tactician.serve.mounted import MountedServer
+from tactician.serve.api import ApiOperation, ApiServer, Callers, Person, RequestLimits, api_routes, create_application
+from tactician.serve.dashboard import dashboard_routes, home_route
+from tactician.serve.mounted import MountedServer, check_rights
+
+if TYPE_CHECKING:
+    from tactician.serve.a2a import A2aSettings
 
 _NO_LIMITS: Final = RequestLimits()
 _MCP: Final = "/mcp"
@@ -31,6 +43,8 @@ def app(
     hosts: Collection[str] | None = None,
     limits: RequestLimits = _NO_LIMITS,
     url: str | None = None,
+    a2a: A2aSettings | None = None,
+    lets_callers_approve: bool = False,
     routes: Sequence[BaseRoute] = (),
 ) -> Starlette:
     """Return the ASGI application of a platform, to run by itself or to mount in another.
@@ -47,6 +61,8 @@ def app(
         hosts: names by which the server may be called, without ports; without tokens, those of this machine by default.
         limits: limits of requests.
         url: address at which clients reach the application. The card of A2A has it; without it, there is no A2A.
+        a2a: further settings of A2A; `limits` and `people` decide the size of requests, the lease and who calls.
+        lets_callers_approve: true when programs that call over MCP or A2A may approve calls of tools themselves.
         routes: further routes, behind the same guard.
 
     Raises:
@@ -54,11 +70,15 @@ def app(
         DeclarationError: when an exported goal cannot be offered.
     """
     server = ApiServer(platform, limits)
-    parts = [_offer_mcp(server), _offer_a2a(server, url, needs_token=people is not None)]
+    callers = Callers(people, limits)
+    parts = [
+        _offer_mcp(server, lets_callers_approve=lets_callers_approve),
+        _offer_a2a(server, url, a2a, callers, lets_callers_approve=lets_callers_approve),
+    ]
     further = [route for part in parts for route in part.routes]
-    offered = [*api_routes(server, *_list_ag_ui_operations()), *further, *dashboard_routes(), *routes]
+    offered = [*api_routes(server, *_list_ag_ui_operations()), *further, *dashboard_routes(), *routes, home_route()]
     mounted = [part.app for part in parts if part.app is not None]
-    return create_application(server, offered, people=people, hosts=hosts, mounted=mounted)
+    return create_application(server, offered, callers=callers, hosts=hosts, mounted=mounted)
 
 
 @frozen
@@ -77,27 +97,51 @@ def _list_ag_ui_operations() -> tuple[ApiOperation, ...]:
     return (create_operation(),)
 
 
-def _offer_mcp(server: ApiServer) -> _Offer:
+def _offer_mcp(server: ApiServer, *, lets_callers_approve: bool) -> _Offer:
     if find_spec("mcp") is None:
         return _Offer()
     from tactician.serve.mcp import McpPublisher, create_user
 
-    publisher = McpPublisher(server.platform, *_list_published(server.platform))
+    published = _list_published(server.platform)
+    publisher = McpPublisher(server.platform, *published, lets_callers_approve=lets_callers_approve)
     inner = publisher.create_mounted_app(path=_MCP, is_stopping=lambda: server.streams.are_stopped)
     return _Offer([Route(_MCP, MountedServer(inner, server, lambda person: create_user(person.name)))], inner)
 
 
-def _offer_a2a(server: ApiServer, url: str | None, *, needs_token: bool) -> _Offer:
+def _offer_a2a(
+    server: ApiServer, url: str | None, chosen: A2aSettings | None, callers: Callers, *, lets_callers_approve: bool
+) -> _Offer:
     if url is None or find_spec("a2a") is None:
         return _Offer()
     from tactician.serve.a2a import A2aSettings, a2a_app
 
-    limits = server.limits
-    settings = A2aSettings(lease=limits.lease, max_request_bytes=limits.body, needs_token=needs_token)
+    limits, settings = server.limits, chosen or A2aSettings()
+    grpc = settings.grpc and replace(settings.grpc, authentication=_GrpcCallers(callers))
+    settings = replace(
+        settings,
+        lease=limits.lease,
+        max_request_bytes=limits.body,
+        needs_token=callers.need_tokens,
+        lets_callers_approve=lets_callers_approve or settings.lets_callers_approve,
+        grpc=grpc,
+    )
     published = _list_published(server.platform)
     inner = a2a_app(server.platform, f"{url.rstrip('/')}{_A2A}", publish=published, settings=settings)
     mounted = MountedServer(inner, server, _create_user)
     return _Offer([Route(_CARD, mounted), Mount(_A2A, mounted)], inner)
+
+
+class _GrpcCallers(AuthenticationBackend):
+    """Callers over gRPC: the same people with the same tokens, rights and limits as over HTTP."""
+
+    def __init__(self, callers: Callers) -> None:
+        self._callers = callers
+
+    @override
+    async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, BaseUser]:
+        person = self._callers.admit(conn.headers, conn.client.host if conn.client is not None else "")
+        check_rights(person)
+        return AuthCredentials(), _create_user(person)
 
 
 def _create_user(person: Person) -> BaseUser:

@@ -13,6 +13,16 @@ from tactician.serve.api import ApiError, ApiServer, Person, Right, lift_time_li
 _RIGHTS: Final[tuple[Right, ...]] = ("start", "answer")
 
 
+def check_rights(person: Person) -> None:
+    """Check that a person may use another protocol, with which all can be asked for that the protocol has.
+
+    Raises:
+        ApiError: when the person may not.
+    """
+    if missing := [right for right in _RIGHTS if right not in person.rights]:
+        raise ApiError(403, f"This needs the right {missing[0]!r}.")
+
+
 class MountedServer:
     """Server of another protocol. It ends its streams when the application stops.
 
@@ -37,8 +47,7 @@ class MountedServer:
             ApiError: when whoever calls may not.
         """
         person: Person = scope["person"]
-        if missing := [right for right in _RIGHTS if right not in person.rights]:
-            raise ApiError(403, f"This needs the right {missing[0]!r}.")
+        check_rights(person)
         lift_time_limit(scope)
         await self._serve({**scope, "user": self._identify(person)}, receive, send)
 

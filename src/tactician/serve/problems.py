@@ -20,6 +20,8 @@ from tactician.errors import (
     StoreError,
     TacticianError,
 )
+from tactician.guardrails import GuardrailError
+from tactician.secrets import mask_secrets
 from tactician.text import describe_error
 
 
@@ -51,12 +53,14 @@ def find_status(error: Exception) -> int:
     """Return the HTTP status for an error; 500 for errors of runs, and for those that nobody has foreseen."""
     if isinstance(error, ApiError):
         return error.status
+    if isinstance(error, GuardrailError) and error.refuses_input:
+        return 422  # what the caller sends is refused, and would be again
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
 
 
 def describe_failure(error: Exception) -> tuple[str, str]:
-    """Return the kind and the message of an error, also of one that nobody has foreseen, such as of an agent's code."""
-    message = str(error) if isinstance(error, TacticianError) else describe_error(error)
+    """Return the kind of an error and its masked message, also of an error that nobody has foreseen."""
+    message = mask_secrets(str(error) if isinstance(error, TacticianError) else describe_error(error))
     return "RequestError" if isinstance(error, ApiError) else type(error).__name__, message
 
 

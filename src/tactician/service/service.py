@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
+from typing import cast, overload
 
-from typing_extensions import TypeVar, Unpack, override
+from typing_extensions import TypeForm, TypeVar, Unpack, override
 
 from tactician.agents import Agent
-from tactician.chat import Chatbot
+from tactician.chat import find_chatbot
 from tactician.conversation import Conversation
-from tactician.errors import AgentNotFoundError, ConfigurationError, ConversationNotFoundError, StoredStateError
+from tactician.errors import (
+    AgentNotFoundError,
+    ConfigurationError,
+    ConversationNotFoundError,
+    StoredStateError,
+)
 from tactician.events import Event
+from tactician.grammar import add_article
 from tactician.llm import LanguageModel, ModelSource
-from tactician.platform import Platform, Role, create_message, create_model_agent, create_request
+from tactician.platform import (
+    Platform,
+    Request,
+    RequestOptions,
+    Role,
+    create_message,
+    create_model_agent,
+    create_request,
+)
 from tactician.prompts import find_variables, render_variables
-from tactician.runs import Input, Response, RunContext, Runnable, RunResult, run_blocking, stream_events
+from tactician.runs import (
+    Input,
+    Response,
+    RunContext,
+    Runnable,
+    RunResult,
+    run_blocking,
+    stream_events,
+)
 from tactician.service.folder import AgentFolder
 from tactician.service.media import MediaService
 from tactician.service.names import AgentFileNames
@@ -122,7 +144,7 @@ class AgentService(MediaService):
         agent = self.agents.get(agent_id) or self.platform.find_agent(agent_id)
         if not isinstance(agent, Agent):
             raise AgentNotFoundError(
-                f"{agent_id!r} is a {type(agent).__name__} and no Agent: it has no tools of its own"
+                f"{agent_id!r} is {add_article(type(agent).__name__)} and no Agent: it has no tools of its own"
             )
         agent.replace_tools(tools)
         return self.platform.requests.active[agent_id]
@@ -140,7 +162,7 @@ class AgentService(MediaService):
 
         Raises:
             AgentNotFoundError: when there is neither such an agent nor such a model.
-            RunConflictError: when the conversation waits for another run.
+            RunConflictError: when the conversation waits for another run, or another run has the idempotency key.
             ConversationConflictError: when another process has changed the conversation meanwhile.
             MissingPromptVariable: when a variable of the instructions has no value.
             ValueError: when a picture is none, there is a conversation and a history, or the id of the conversation is
@@ -162,8 +184,18 @@ class AgentService(MediaService):
         """Return the events of a request to an agent, the answer in pieces; the last is `RunCompleted`."""
         return stream_events(lambda heard: self._request(agent_id, message, options, heard), self.context())
 
+    @overload
     async def request_model(
-        self, model: str, message: Input, *, output_type: type[T] | None = None, **options: Unpack[ModelOptions]
+        self, model: str, message: Input, *, output_type: None = None, **options: Unpack[ModelOptions]
+    ) -> RunResult[str]: ...
+
+    @overload
+    async def request_model(
+        self, model: str, message: Input, *, output_type: TypeForm[T], **options: Unpack[ModelOptions]
+    ) -> RunResult[T]: ...
+
+    async def request_model(
+        self, model: str, message: Input, *, output_type: TypeForm[T] | None = None, **options: Unpack[ModelOptions]
     ) -> RunResult[T]:
         """Return the answer of a model, without an agent.
 
@@ -187,20 +219,29 @@ class AgentService(MediaService):
             is_bound=bool(tools) or output_type is not None,
         )
         agent = create_model_agent(request, tools, output_type)
-        result = await self.platform.requests.answer(
-            request, agent, self.context(), budget=options.get("budget"), execute=options.get("execute")
-        )
+        result = await self._answer(request, agent, self.context(), options)
         return cast("RunResult[T]", result)  # it is what the agent gives
 
+    @overload
     def request_model_sync(
-        self, model: str, message: Input, *, output_type: type[T] | None = None, **options: Unpack[ModelOptions]
+        self, model: str, message: Input, *, output_type: None = None, **options: Unpack[ModelOptions]
+    ) -> RunResult[str]: ...
+
+    @overload
+    def request_model_sync(
+        self, model: str, message: Input, *, output_type: TypeForm[T], **options: Unpack[ModelOptions]
+    ) -> RunResult[T]: ...
+
+    def request_model_sync(
+        self, model: str, message: Input, *, output_type: TypeForm[T] | None = None, **options: Unpack[ModelOptions]
     ) -> RunResult[T]:
         """Call `request_model` from a program without an event loop.
 
         Raises:
             RuntimeError: when called inside a running event loop.
         """
-        return run_blocking(self.request_model(model, message, output_type=output_type, **options))
+        request = self.request_model(model, message, output_type=output_type, **options)
+        return run_blocking(cast("Coroutine[object, object, RunResult[T]]", request))
 
     async def resume(
         self, run_id: str, responses: Mapping[str, Response], *, execute: ToolExecutor | None = None
@@ -244,9 +285,9 @@ class AgentService(MediaService):
         part = None
         with suppress(ConversationNotFoundError, StoredStateError):
             part = (await self.conversation(conversation_id)).part
-        for bot in self.agents.values():
-            if isinstance(bot, Chatbot):
-                await bot.forget(conversation_id)
+        for agent in self.agents.values():
+            if (chatbot := find_chatbot(self.platform, agent)) is not None:
+                await chatbot.forget(conversation_id)
         await self.platform.conversations.delete(conversation_id)
         if part is not None:
             await self.platform.requests.give_up(part.run_id, self.context())
@@ -291,13 +332,22 @@ class AgentService(MediaService):
         self, agent_id: str, message: Input, options: AgentOptions, context: RunContext
     ) -> RunResult[object]:
         agent = self.platform.find_agent(agent_id)
-        if isinstance(agent, Chatbot):
-            return await agent.answer_request(message, options, context)
+        if (chatbot := find_chatbot(self.platform, agent)) is not None:
+            return await chatbot.answer_request(message, options, context)
         instructions = None
         if isinstance(agent, Agent) and find_variables(agent.instructions):
             variables = options.get("variables") or {}
             instructions = render_variables(agent.instructions, variables, agent_id=agent_id)
         request = create_request(agent_id, message, options, instructions=instructions)
-        return await self.platform.requests.answer(
-            request, agent, context, budget=options.get("budget"), execute=options.get("execute")
-        )
+        return await self._answer(request, agent, context, options)
+
+    async def _answer(
+        self, request: Request, agent: Runnable, context: RunContext, options: RequestOptions
+    ) -> RunResult[object]:
+        """Answer a request, once for an idempotency key.
+
+        Raises:
+            RunConflictError: when a run has the key already.
+        """
+        budget, execute, key = options.get("budget"), options.get("execute"), options.get("idempotency_key")
+        return await self.platform.requests.answer(request, agent, context, budget=budget, execute=execute, key=key)

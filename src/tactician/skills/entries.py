@@ -41,6 +41,7 @@ def create_skills(
     scripts: ScriptMode = "sandbox",
     limits: ScriptLimits | None = None,
     script_folder: EntryPath | None = None,
+    required_role: str | None = None,
 ) -> Skills:
     """Return the skills of an entry; repositories are fetched now.
 
@@ -51,7 +52,7 @@ def create_skills(
     skills = skills if notes is None else Skills(name, description, notes, checks_files)
     for entry in sources:
         skills = skills.add(_create_source(entry))
-    return skills.with_scripts(scripts, limits=limits, folder=script_folder)
+    return skills.with_scripts(scripts, limits=limits, folder=script_folder, required_role=required_role)
 
 
 def _create_source(entry: SourceEntry) -> SkillSource:
@@ -91,6 +92,7 @@ def describe_skills(reference: LlmReference, write_path: WritePath) -> dict[str,
         "scripts": None if policy.mode == plain.scripts.mode else policy.mode,
         "limits": limits or None,
         "script_folder": None if policy.folder is None else write_path(policy.folder),
+        "required_role": policy.required_role,
     }
 
 

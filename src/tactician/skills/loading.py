@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from tactician.errors import ConfigurationError
-from tactician.skills.front_matter import FrontMatterError, split_front_matter
+from tactician.loggers import get_logger
+from tactician.skills.front_matter import FrontMatterError, read_front_matter
 from tactician.skills.rules import find_skill_file, list_broken_rules, read_skill_file
 from tactician.skills.skill import Skill, create_skill
 
 _MAX_SKILLS: Final = 500
 _MAX_DEPTH: Final = 6
-_logger = logging.getLogger("tactician.skills")
+_logger = get_logger("tactician.skills")
 
 
 def load_skills(folder: Path, *, nested: bool = False, checks_files: bool = True) -> tuple[Skill, ...]:
@@ -69,13 +69,14 @@ def _load(folder: Path, checks_files: bool) -> Skill | None:
     file = find_skill_file(folder)
     assert file is not None
     try:
-        front, body = split_front_matter(read_skill_file(file))
+        read = read_front_matter(read_skill_file(file))
     except FrontMatterError as error:
         _logger.warning("the skill in %s is left out: %s", folder, error)
         return None
-    for problem in list_broken_rules(front, folder.name):
+    problems = () if read.problem is None else (read.problem,)
+    for problem in (*problems, *list_broken_rules(read.values, folder.name)):
         _logger.warning("the skill in %s: %s", folder, problem)
-    skill = create_skill(front, body, folder)
-    for path in skill.find_missing_files(body) if checks_files else ():
+    skill = create_skill(read.values, read.body, folder)
+    for path in skill.find_missing_files(read.body) if checks_files else ():
         _logger.warning("the skill in %s: its instructions name %s, which does not exist", folder, path)
     return skill

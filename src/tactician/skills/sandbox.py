@@ -11,28 +11,29 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from tactician.environment import read_environment
 from tactician.frozen import frozen
+from tactician.tools import ProgramLimits
 
 _TRIAL_SECONDS: Final = 10
 _ROOTS: Final = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _NETWORK_FILES: Final = ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl", "/etc/ca-certificates", "/etc/nsswitch.conf")
-_INHERITED: Final = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
-_MAX_PROCESSES: Final = 256
 SKILL_FOLDER: Final = "/skill"
 WORK_FOLDER: Final = "/work"
 
 
 @frozen
-class ScriptLimits:
+class ScriptLimits(ProgramLimits):
     """Limits of scripts.
 
     Attributes:
         timeout: seconds that a script may run.
-        memory: bytes of memory of each of its processes.
+        memory: bytes of memory: of address space in each of its processes, and of memory in use by all together.
         output: bytes of each output that are kept.
         file_size: bytes of a file that it writes.
         network: true to let scripts in the sandbox use the network.
+        processes: number of processes at the same time.
+        files: bytes of all files together that it keeps in the sandbox, which are in memory: half of them in `/work`,
+            a quarter each in `/tmp` and `/dev/shm`.
     """
 
     timeout: float = 60.0
@@ -40,11 +41,13 @@ class ScriptLimits:
     output: int = 50_000
     file_size: int = 100_000_000
     network: bool = False
+    processes: int = 256
+    files: int = 200_000_000
 
 
 @cache
 def is_sandbox_available() -> bool:
-    """Return whether bubblewrap works here, found by a trial. Containers often forbid what it needs."""
+    """Return whether bubblewrap works here, by a trial. Containers often forbid what it needs."""
     if shutil.which("bwrap") is None or shutil.which("prlimit") is None:
         return False
     trial = build_sandboxed_command(("true",), Path("/usr"), None, ScriptLimits())
@@ -73,33 +76,22 @@ def build_sandboxed_command(
     """
     bwrap = shutil.which("bwrap") or "bwrap"
     network = ("--share-net", *_bind(_NETWORK_FILES)) if limits.network else ()
-    writable = ("--tmpfs", WORK_FOLDER) if work is None else ("--bind", str(work), WORK_FOLDER)
+    writable = _mount(limits.files // 2, WORK_FOLDER) if work is None else ("--bind", str(work), WORK_FOLDER)
     return (
         *(bwrap, "--unshare-all", *network, "--die-with-parent", "--new-session", "--cap-drop", "ALL"),
         *("--hostname", "sandbox", "--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin"),
         *("--setenv", "HOME", WORK_FOLDER, "--setenv", "LANG", "C.UTF-8"),
         *("--ro-bind", "/usr", "/usr", *_list_roots(), *_bind(("/etc/alternatives",)), *_bind(_list_python())),
-        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", *writable),
-        *("--ro-bind", str(skill), SKILL_FOLDER, "--chdir", WORK_FOLDER, "--"),
-        *limit_command(arguments, limits, f"--nproc={_MAX_PROCESSES}"),
+        *("--proc", "/proc", "--dev", "/dev", *_mount(limits.files // 4, "/dev/shm"), "--remount-ro", "/dev"),
+        *(*_mount(limits.files // 4, "/tmp"), *writable, "--ro-bind", str(skill), SKILL_FOLDER),
+        *("--remount-ro", "/", "--chdir", WORK_FOLDER, "--"),  # the root is in memory, too
+        *("prlimit", f"--nproc={limits.processes}", "--", *arguments),  # which does not hold for root
     )
 
 
-def limit_command(arguments: Sequence[str], limits: ScriptLimits, *more: str) -> tuple[str, ...]:
-    """Return the command that runs a program with limits of memory, processor time and files, where prlimit is."""
-    if (prlimit := shutil.which("prlimit")) is None:
-        return tuple(arguments)
-    seconds = max(1, int(limits.timeout) + 1)
-    return (
-        *(prlimit, f"--as={limits.memory}", f"--cpu={seconds}", f"--fsize={limits.file_size}"),
-        *("--core=0", *more, "--", *arguments),
-    )
-
-
-def build_environment(home: Path) -> dict[str, str]:
-    """Return the environment of a script outside of a sandbox, without keys."""
-    ours = read_environment()
-    return {name: ours[name] for name in _INHERITED if name in ours} | {"HOME": str(home)}
+def _mount(size: int, folder: str) -> tuple[str, ...]:
+    """Return the options for a folder in memory."""
+    return ("--size", str(size), "--tmpfs", folder)
 
 
 def find_python() -> str:

@@ -14,14 +14,12 @@ from tactician.frozen import frozen
 from tactician.skills.sandbox import (
     SKILL_FOLDER,
     ScriptLimits,
-    build_environment,
     build_sandboxed_command,
     find_python,
     is_sandbox_available,
-    limit_command,
 )
 from tactician.skills.skill import Skill
-from tactician.tools import Program, ProgramResult, run_process_group
+from tactician.tools import Program, ProgramResult, build_program_environment, run_process_group
 
 ScriptMode: TypeAlias = Literal["sandbox", "ask", "never"]
 _MAX_ARGUMENTS: Final = 200
@@ -39,11 +37,13 @@ class ScriptPolicy:
             to ask always; `"never"` to run none.
         limits: their limits.
         folder: the folder in which they may write; a temporary folder, when `None`.
+        required_role: role that a person needs to approve a script; anybody may, when `None`.
     """
 
     mode: ScriptMode = "sandbox"
     limits: ScriptLimits = field(default_factory=ScriptLimits)
     folder: Path | None = None
+    required_role: str | None = None
 
     @property
     def needs_approval(self) -> bool:
@@ -69,13 +69,12 @@ async def run_skill_script(
     if is_sandbox_available():
         command = (*interpreter, f"{SKILL_FOLDER}/{path}", *arguments)
         sandboxed = build_sandboxed_command(command, skill.folder, _prepare(policy.folder), limits)
-        program = Program(sandboxed, None, {}, input.encode())
-        return await run_process_group(program, limits.timeout, limits.output, clock)
+        return await run_process_group(Program(sandboxed, None, {}, input.encode(), path), limits, clock)
     with TemporaryDirectory(ignore_cleanup_errors=True) as gone:
         work = _prepare(policy.folder) or Path(gone)
-        command = limit_command((*interpreter, str(skill.folder / path), *arguments), limits)
-        program = Program(command, work, build_environment(work), input.encode())
-        return await run_process_group(program, limits.timeout, limits.output, clock)
+        environment = build_program_environment(HOME=str(work), TMPDIR=str(work))
+        command = (*interpreter, str(skill.folder / path), *arguments)
+        return await run_process_group(Program(command, work, environment, input.encode(), path), limits, clock)
 
 
 def _prepare(folder: Path | None) -> Path | None:

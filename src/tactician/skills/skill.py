@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
 from tactician.errors import ToolError
-from tactician.skills.front_matter import FrontMatter, FrontMatterError, FrontValue, split_front_matter
+from tactician.skills.front_matter import FrontMatter, FrontMatterError, FrontValue, read_front_matter
 from tactician.skills.rules import FILE_NAMES, find_skill_file, read_skill_file
 from tactician.tools import Workspace
 
@@ -57,7 +57,7 @@ class Skill:
         """
         file = find_skill_file(self.folder) or self.folder / FILE_NAMES[0]
         try:
-            return split_front_matter(read_skill_file(file))[1]
+            return read_front_matter(read_skill_file(file)).body
         except FrontMatterError as error:
             raise ToolError(f"The skill {self.name!r}: {error}.") from error
 

@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from tactician.documents import did_you_mean
 from tactician.errors import DeclarationError, ToolError
+from tactician.grammar import format_count
 from tactician.prompts import LlmReference
 from tactician.references import DEFAULT_SCHEMES, RepositoryAddress, fetch_repository, find_cache_folder
 from tactician.runs import RunContext
@@ -80,8 +81,8 @@ class Skills(LlmReference):
             ConfigurationError: when there is no skill in it.
             DeclarationError: when two skills have the same name.
         """
-        found = load_skills(Path(path), nested=nested, checks_files=self.checks_files)
-        return self._with(found, SkillSource(folder=Path(path).absolute(), nested=nested))
+        skills = load_skills(Path(path), nested=nested, checks_files=self.checks_files)
+        return self._with(skills, SkillSource(folder=Path(path).absolute(), nested=nested))
 
     def git(
         self,
@@ -113,8 +114,8 @@ class Skills(LlmReference):
         """
         place = RepositoryAddress.parse(url, ref=ref, commit=commit, path=path, schemes=schemes)
         folder = fetch_repository(place, find_cache_folder() if cache is None else Path(cache).absolute(), timeout)
-        found = load_skills(folder, nested=nested, checks_files=self.checks_files)
-        return self._with(found, SkillSource(url=url, ref=ref, commit=commit, path=path, nested=nested))
+        skills = load_skills(folder, nested=nested, checks_files=self.checks_files)
+        return self._with(skills, SkillSource(url=url, ref=ref, commit=commit, path=path, nested=nested))
 
     def with_scripts(
         self,
@@ -122,6 +123,7 @@ class Skills(LlmReference):
         *,
         limits: ScriptLimits | None = None,
         folder: str | os.PathLike[str] | None = None,
+        required_role: str | None = None,
     ) -> Self:
         """Return the skills with other rules for scripts.
 
@@ -129,9 +131,10 @@ class Skills(LlmReference):
             mode: `"sandbox"` to ask only where there is no sandbox, `"ask"` to ask always, `"never"` to run none.
             limits: their limits; by default a minute, a gigabyte, and no network.
             folder: the folder in which they may write; by default a temporary folder.
+            required_role: role that a person needs to approve a script; anybody may, when `None`.
         """
         place = None if folder is None else Path(folder).absolute()
-        return replace(self, scripts=ScriptPolicy(mode, limits or self.scripts.limits, place))
+        return replace(self, scripts=ScriptPolicy(mode, limits or self.scripts.limits, place, required_role))
 
     @property
     @override
@@ -140,7 +143,11 @@ class Skills(LlmReference):
         tools: list[Tool] = [self.activate, self.list_resources, self.read_resource]
         if self.scripts.mode != "never" and any(skill.has_scripts for skill in self.skills):
             script = self.run_script
-            script.traits = replace(script.traits, needs_approval=lambda _: self.scripts.needs_approval)
+            script.traits = replace(
+                script.traits,
+                needs_approval=lambda _: self.scripts.needs_approval,
+                required_role=self.scripts.required_role,
+            )
             tools.append(script)
         return tools
 
@@ -187,7 +194,7 @@ class Skills(LlmReference):
             raise ToolError(f"{path!r} is not a text file.")
         end = offset + len(content)
         text = replace_surrogates(content.decode(errors="replace"))
-        return text if end >= size else f"{text}\n[{size - end} more bytes; read on at offset {end}]"
+        return text if end >= size else f"{text}\n[{format_count(size - end, 'more byte')}; read on at offset {end}]"
 
     @tool
     async def run_script(

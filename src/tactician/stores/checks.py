@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from math import isnan
+from typing import Final
 
 from pydantic_core import PydanticSerializationError
 
 from tactician.errors import DocumentConflictError, LeaseLostError, StoredStateError
 from tactician.stores.document import Body, Lease, StoredDocument, StoredStep
+
+_BIGGEST: Final = 2**31 - 1
+"""Largest number of the columns of databases."""
 
 
 def document_conflict(document: StoredDocument) -> DocumentConflictError:
@@ -40,10 +45,12 @@ def check_document(document: StoredDocument) -> None:
     """Check that every store can keep a document.
 
     Raises:
-        StoredStateError: when it is new and has no body, or when `check_texts` refuses any of its texts.
+        StoredStateError: when it is new and has no body, its priority or `due_at` is not a number that databases
+            have, or `check_texts` refuses any of its texts.
     """
     if document.body is None and not document.version:
         raise StoredStateError(f"{document.collection}/{document.id} cannot be stored: a new document needs a body.")
+    _check_numbers(document)
     check_texts(
         id=document.id,
         name=document.name,
@@ -53,6 +60,21 @@ def check_document(document: StoredDocument) -> None:
         header=document.header,
         body=_text_of(document.body),
     )
+
+
+def _check_numbers(document: StoredDocument) -> None:
+    """Check that a document has a place in the queue: otherwise nobody could claim any document of the store."""
+    priority: object = document.priority
+    due_at: object = document.due_at  # whatever somebody wrote
+    if type(priority) is not int or not -_BIGGEST <= priority <= _BIGGEST:
+        raise StoredStateError(
+            f"{document.collection}/{document.id} cannot be stored: its priority is {priority!r}, and must be a whole "
+            f"number from -{_BIGGEST} to {_BIGGEST}."
+        )
+    if due_at is not None and (not isinstance(due_at, int | float) or isnan(due_at)):
+        raise StoredStateError(
+            f"{document.collection}/{document.id} cannot be stored: its due_at is {due_at!r}, and must be a number."
+        )
 
 
 def check_step(step: StoredStep) -> None:

@@ -11,6 +11,9 @@ from tactician.frozen import frozen
 AT_ONCE: Final = 0.0
 """The `due_at` of a document that may be claimed now: the store replaces it by its own time."""
 
+PRIORITY_AGEING: Final = 60.0
+"""Seconds of waiting that weigh as much as a point of priority, so that no document waits for ever."""
+
 
 class SupportsJson(Protocol):
     """Object with a JSON form."""
@@ -40,7 +43,8 @@ class StoredDocument:
         status: status to find documents by.
         parent_id: id of the document that it belongs to.
         key: idempotency key, unique within the collection unless it is `None`.
-        priority: rank among the documents that are due: the highest is claimed first.
+        priority: rank among the documents that are due: the highest is claimed first, but for those that have waited
+            for longer, by `PRIORITY_AGEING` seconds for each point.
         due_at: seconds since the epoch, by the store's clock, from which any worker may claim the document: `AT_ONCE`,
             or `None` for a document that is claimed by its id only.
         is_closed: true for a document that can no longer be claimed.

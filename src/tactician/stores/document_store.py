@@ -158,8 +158,8 @@ class DocumentStore(Protocol):
     ) -> tuple[StoredDocument, Lease] | None:
         """Claim a document whose lease nobody holds: that with the id, or else the first that is due.
 
-        Of those that are due, the first has the highest priority and has been due for longest. A claim that is
-        cancelled leaves no lease.
+        Of those that are due, the first has the highest priority and has been due for longest: a point of priority
+        weighs as much as `PRIORITY_AGEING` seconds. A claim that is cancelled leaves no lease.
 
         Args:
             collection: collection of the document.

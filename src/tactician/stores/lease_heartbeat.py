@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass, field
 from threading import Condition, Thread
 from time import monotonic
 from typing import Final
 
+from tactician.loggers import get_logger
 from tactician.stores.document import Lease
 from tactician.stores.document_store import DocumentStore
 
 _PARTS: Final = 6
 _LATE: Final = 3  # of these parts; the event loop renews a lease after two
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 
 
 @dataclass(eq=False, slots=True)

@@ -19,7 +19,7 @@ from tactician.stores.checks import (
     lease_lost,
     step_conflict,
 )
-from tactician.stores.document import AT_ONCE, Body, Lease, StoredDocument, StoredStep
+from tactician.stores.document import AT_ONCE, PRIORITY_AGEING, Body, Lease, StoredDocument, StoredStep
 from tactician.stores.document_store import DocumentStore
 from tactician.stores.memory_entry import MemoryEntry
 from tactician.stores.packing import TextPacker
@@ -279,8 +279,8 @@ class MemoryStore(DocumentStore):
                 yield entry
 
 
-def _rank(entry: MemoryEntry) -> tuple[int, float]:
-    return -entry.document.priority, entry.document.due_at or 0.0
+def _rank(entry: MemoryEntry) -> float:
+    return (entry.document.due_at or 0.0) - entry.document.priority * PRIORITY_AGEING
 
 
 def _due_at(document: StoredDocument, stored: StoredDocument | None, now: float) -> float | None:

@@ -30,9 +30,9 @@ _COLUMNS: Final = (
 
 
 def list_documents(
-    path: str, collection: str, *, statuses: Collection[str] = (), limit: int = 1000
+    path: str, collection: str, *, statuses: Collection[str] = (), limit: int = 1000, newest_first: bool = False
 ) -> list[StoredDocument] | None:
-    """Return the documents of a collection without their bodies and the numbers of their steps, oldest first.
+    """Return the documents of a collection without their bodies and the numbers of their steps, oldest or newest first.
 
     Returns:
         `None` when the file cannot be read in this simple way: `SqliteStore` says why, or can.
@@ -40,7 +40,8 @@ def list_documents(
     import sqlite3  # programs without such a file do not load it
 
     where = f"WHERE collection = ?{f' AND status IN ({_marks(statuses)})' if statuses else ''}"
-    query = f"SELECT {', '.join(_COLUMNS)}, expires_at FROM tactician_documents {where} ORDER BY number LIMIT ?"
+    order = "DESC" if newest_first else "ASC"
+    query = f"SELECT {', '.join(_COLUMNS)}, expires_at FROM tactician_documents {where} ORDER BY number {order} LIMIT ?"
     try:
         with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as connection:
             if connection.execute("SELECT version FROM tactician_schema").fetchone() != (SCHEMA_VERSION,):

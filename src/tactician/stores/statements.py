@@ -35,7 +35,7 @@ from sqlalchemy.sql.dml import ReturningDelete
 from sqlalchemy.sql.functions import FunctionElement
 
 from tactician.stores.document import AT_ONCE
-from tactician.stores.tables import bodies, documents, steps
+from tactician.stores.tables import bodies, create_rank, documents, steps
 
 
 class _Now(FunctionElement[float]):
@@ -194,7 +194,7 @@ def claim(*, by_id: bool, by_name: bool, excludes: bool) -> Update:
     row = (
         select(table.c.number)
         .where(*filters)
-        .order_by(table.c.priority.desc(), table.c.due_at, table.c.number)
+        .order_by(create_rank(table), table.c.number)
         .limit(1)
         .with_for_update(skip_locked=not by_id)
         .scalar_subquery()

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from pydantic_core import to_json
 
 from tactician.ai import Ai
+from tactician.grammar import format_count
 from tactician.llm import (
     AssistantMessage,
     Delta,
@@ -54,6 +55,7 @@ class _Reply:
     match: RequestMatch
     step: Step
     left: int | None
+    uses: int = 0
 
     def take(self, request: ModelRequest) -> bool:
         """Return whether this is the reply to a request, and count it."""
@@ -61,6 +63,7 @@ class _Reply:
             return False
         if self.left is not None:
             self.left -= 1
+        self.uses += 1
         return True
 
 
@@ -105,7 +108,7 @@ class ScriptedModel:
         self._checked: list[RequestMatch] = []
 
     def __repr__(self) -> str:
-        return f"ScriptedModel({len(self._steps) - self._next} steps left)"
+        return f"ScriptedModel({format_count(len(self._steps) - self._next, 'step')} left)"
 
     def script(self, *steps: Step) -> ScriptedModel:
         """Add steps to the end of the script, and return the model."""
@@ -158,7 +161,7 @@ class ScriptedModel:
         match = RequestMatch(prompt_contains, wants, tool)
         matching = list(filter(match.fits, self.calls))
         if not matching or times not in (None, len(matching)):
-            expected = "a request" if times is None else f"{times} requests"
+            expected = "a request" if times is None else format_count(times, "request")
             raise ScriptError(f"there should be {expected} with {match}; there are {len(matching)}{self._list_calls()}")
         self._checked.append(match)
         return matching[-1]
@@ -171,7 +174,7 @@ class ScriptedModel:
         """
         others = [call for call in self.calls if not any(match.fits(call) for match in self._checked)]
         if others:
-            raise ScriptError(f"{len(others)} requests were not expected; the first:\n{others[0].prompt}")
+            raise ScriptError(f"{format_count(len(others), 'unexpected request')}; the first:\n{others[0].prompt}")
 
     def ai(self) -> Ai:
         """Return an `Ai` over this model only."""
@@ -205,13 +208,17 @@ class ScriptedModel:
         yield response
 
     def assert_exhausted(self) -> None:
-        """Check that every step was used.
+        """Check that every step and every reply was used.
 
         Raises:
-            ScriptError: when steps remain.
+            ScriptError: when steps remain, or a reply was not used, or not as often as `times` says.
         """
         if left := self._steps[self._next :]:
-            raise ScriptError(f"{len(left)} steps of the script were not used; the next is {left[0]!r}")
+            raise ScriptError(f"the script has {format_count(len(left), 'unused step')}; the next is {left[0]!r}")
+        for reply in self._replies:
+            if not reply.uses or reply.left:
+                often = "" if not reply.left else f" {format_count(reply.uses + reply.left, 'time')}, but {reply.uses}"
+                raise ScriptError(f"the reply to a request with {reply.match} was not used{often}{self._list_calls()}")
 
     def _list_calls(self) -> str:
         return "".join(f"\n- {call.prompt[:200]}" for call in self.calls)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tactician.tools.builtin import PageFetcher as PageFetcher
     from tactician.tools.builtin import Pipeline as Pipeline
     from tactician.tools.builtin import Program as Program
+    from tactician.tools.builtin import ProgramLimits as ProgramLimits
     from tactician.tools.builtin import ProgramResult as ProgramResult
     from tactician.tools.builtin import ProgramRunner as ProgramRunner
     from tactician.tools.builtin import SearchHit as SearchHit
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
     from tactician.tools.builtin import WebSearcher as WebSearcher
     from tactician.tools.builtin import Workspace as Workspace
     from tactician.tools.builtin import adapt as adapt
+    from tactician.tools.builtin import build_program_environment as build_program_environment
     from tactician.tools.builtin import calculator as calculator
     from tactician.tools.builtin import date_time as date_time
+    from tactician.tools.builtin import decode_text as decode_text
     from tactician.tools.builtin import fetch_page as fetch_page
     from tactician.tools.builtin import http_request as http_request
+    from tactician.tools.builtin import limit_command as limit_command
     from tactician.tools.builtin import pipeline as pipeline
     from tactician.tools.builtin import query_json as query_json
     from tactician.tools.builtin import read_file as read_file
@@ -63,9 +67,11 @@ if TYPE_CHECKING:
     from tactician.tools.output import ToolOutput as ToolOutput
     from tactician.tools.provider import OpenProviders as OpenProviders
     from tactician.tools.provider import ToolProvider as ToolProvider
+    from tactician.tools.result_types import is_structured as is_structured
     from tactician.tools.runnable import RunnableTool as RunnableTool
     from tactician.tools.runnable import ToolParameter as ToolParameter
     from tactician.tools.runnable import ToolRequest as ToolRequest
+    from tactician.tools.runnable import TypedInput as TypedInput
     from tactician.tools.schema_check import SchemaCheck as SchemaCheck
     from tactician.tools.selection import NameFilter as NameFilter
     from tactician.tools.selection import NamingStrategy as NamingStrategy
@@ -79,6 +85,7 @@ if TYPE_CHECKING:
     from tactician.tools.signature import resolve_hints as resolve_hints
     from tactician.tools.tool import Tool as Tool
     from tactician.tools.tool import as_text as as_text
+    from tactician.tools.tool import describe_result as describe_result
     from tactician.tools.tool import snake_case as snake_case
     from tactician.tools.toolbox import Toolbox as Toolbox
     from tactician.tools.toolbox import ToolLike as ToolLike
@@ -104,20 +111,22 @@ else:
             "tactician.tools.groups": "ToolGroup ToolGroupPermission ToolSource describe_unknown_groups list_groups",
             "tactician.tools.invoker": "ToolInvoker",
             "tactician.tools.output": "ToolOutput",
+            "tactician.tools.result_types": "is_structured",
             "tactician.tools.provider": "OpenProviders ToolProvider",
-            "tactician.tools.runnable": "RunnableTool ToolParameter ToolRequest",
+            "tactician.tools.runnable": "RunnableTool ToolParameter ToolRequest TypedInput",
             "tactician.tools.schema_check": "SchemaCheck",
             "tactician.tools.selection": "NameFilter NamingStrategy RenamedTool ToolObject matches_name select_tools",
             "tactician.tools.signature": "ParsedDocstring find_caller_namespace parse_docstring resolve_hints",
-            "tactician.tools.tool": "Tool as_text snake_case",
+            "tactician.tools.tool": "Tool as_text describe_result snake_case",
             "tactician.tools.toolbox": (
                 "Toolbox ToolLike as_tool find_declared_tools require_declared_tools split_providers"
             ),
             "tactician.tools.traits": "NO_TRAITS NeedsApproval ToolTraits",
             "tactician.tools.builtin": (
                 "Adapter ConfigurableTool FileReader FileWriter HttpRequester MathTools PageFetcher Pipeline WebLimits "
-                "WebRequest send_request "
-                "Program ProgramResult ProgramRunner SearchHit SearchProvider SearxngSearch TavilySearch "
+                "WebRequest decode_text send_request "
+                "Program ProgramLimits ProgramResult ProgramRunner build_program_environment limit_command "
+                "SearchHit SearchProvider SearxngSearch TavilySearch "
                 "WebSearcher Workspace adapt calculator date_time fetch_page http_request pipeline query_json "
                 "read_file run_process_group run_program web_search write_file"
             ),

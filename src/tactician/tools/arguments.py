@@ -8,13 +8,16 @@ from pydantic_core import from_json, to_json
 from tactician.text import replace_surrogates, strip_code_fence
 
 _LONGEST = 1_000_000
+_LONGEST_REPAIR = 100_000
+"""Number of characters that are repaired: each takes some microseconds, in which nothing else runs."""
 
 
 def repair_arguments(arguments: str) -> str | None:
     """Return the arguments as valid JSON, or `None` when they cannot be repaired.
 
     Code fences are removed, JSON inside a string is unpacked, and mistakes such as a trailing comma, single quotes or a
-    missing brace are repaired. Arguments that break off inside a value are not, since their end is unknown.
+    missing brace are repaired. Arguments that break off inside a value are not, since their end is unknown, and neither
+    are mistakes in very long arguments.
     """
     if len(arguments) > _LONGEST:
         return None
@@ -32,7 +35,7 @@ def repair_arguments(arguments: str) -> str | None:
 
 
 def _repair_text(text: str) -> pydantic.JsonValue:
-    if "{" not in text or not text.rstrip().endswith(("}", "]", '"', "'", ",")):
+    if len(text) > _LONGEST_REPAIR or "{" not in text or not text.rstrip().endswith(("}", "]", '"', "'", ",")):
         return None
     from json_repair import repair_json
 

@@ -9,10 +9,11 @@ from typing import ClassVar, Generic, TypeVar
 
 from tactician.events import Event
 from tactician.frozen import frozen
+from tactician.grammar import add_article
 from tactician.runs import ProducedArtifact, RunContext, deliver_produced
 from tactician.tools.attachments import find_attachments
 from tactician.tools.output import ToolOutput
-from tactician.tools.tool import as_text
+from tactician.tools.tool import describe_result
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -44,7 +45,7 @@ class ArtifactProduced(Event):
 
     def describe(self) -> str:
         """Return which tool produced what."""
-        return f"{self.tool} produced a {type(self.value).__name__}"
+        return f"{self.tool} produced {add_article(type(self.value).__name__)}"
 
 
 @contextmanager
@@ -79,10 +80,10 @@ def deliver_result(result: object, tool: str, context: RunContext) -> str | Tool
         ToolError: when a picture is not valid or too large, or there are too many.
     """
     if isinstance(result, str):
-        return as_text(result)
+        return describe_result(result)
     if (shown := find_attachments(result)) is not None:
         return shown
     if not isinstance(result, Artifact):
-        return as_text(result)
+        return describe_result(result)
     deliver_artifact(result.value, tool, context)
-    return as_text(result.text)
+    return describe_result(result.text)

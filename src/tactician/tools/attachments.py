@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from tactician.errors import ToolError
+from tactician.grammar import format_count
 from tactician.llm import Document, Image, check_images
 from tactician.tools.output import ToolOutput
 from tactician.tools.tool import as_text
@@ -46,7 +47,7 @@ def _read(result: object) -> ToolOutput | None:
     if not images and not documents:
         return None
     texts = [_write(part) for part in parts if not isinstance(part, Image)]
-    text = "\n".join(texts) or f"{len(images)} picture{'' if len(images) == 1 else 's'}"
+    text = "\n".join(texts) or format_count(len(images), "picture")
     return ToolOutput(text, images, documents)
 
 
@@ -56,7 +57,7 @@ def _write(part: object) -> str:
         return as_text(part)
     if (text := read_document_text(part)) is not None:
         return f"[file {part.name}]\n{text}"
-    place = part.url if part.data is None else f"{_measure(part.data):,} bytes"
+    place = part.url if part.data is None else format_count(_measure(part.data), "byte")
     return f"[file {part.name} of the type {part.media_type}, {place}]"
 
 

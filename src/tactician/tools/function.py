@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import cached_property
 from types import CoroutineType
 from typing import Annotated, Generic, NotRequired, ParamSpec, TypeVar, cast, get_origin, overload
 
@@ -12,10 +13,11 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from typing_extensions import TypedDict
 
 from tactician.errors import DeclarationError, InvalidArgumentsError
-from tactician.llm import ToolSpec
+from tactician.llm import JsonSchema, ToolSpec
 from tactician.runs import RunContext, find_run_parameter, in_thread
 from tactician.tools.artifacts import deliver_result
 from tactician.tools.output import ToolOutput
+from tactician.tools.result_types import is_structured
 from tactician.tools.signature import find_caller_namespace, parse_docstring, resolve_hints
 from tactician.tools.tool import Tool, is_tool_name
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
@@ -35,6 +37,7 @@ class _Compiled:
         if parameters and _is_receiver(parameters[0].name, hints):
             parameters = parameters[1:]
         annotations = {parameter.name: find_run_parameter(hints.get(parameter.name)) for parameter in parameters}
+        self.result_type = hints.get("return")
         self.run_parameters = {name: kind for name, kind in annotations.items() if kind is not None}
         fields = _build_fields(
             name, [p for p in parameters if p.name not in self.run_parameters], hints, docs.parameters
@@ -43,6 +46,18 @@ class _Compiled:
         self.validate = adapter.validator.validate_json  # that of the adapter itself goes through two calls more
         schema = {k: v for k, v in adapter.json_schema().items() if k != "title"}
         self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), remove_titles(schema))
+
+    @cached_property
+    def output_schema(self) -> JsonSchema | None:
+        """The JSON schema of the results; `None` where there is none."""
+        if self.result_type is str:
+            return {"type": "string"}
+        if not is_structured(self.result_type):
+            return None
+        try:
+            return pydantic.TypeAdapter(cast("type[object]", self.result_type)).json_schema(mode="serialization")
+        except (PydanticSchemaGenerationError, PydanticUserError):
+            return None  # an object without a JSON form
 
 
 def _get_function(declared: object) -> Callable[..., object]:
@@ -126,6 +141,16 @@ class FunctionTool(Tool, Generic[P, R]):
         """The tool as a model sees it."""
         return self._compiled.spec
 
+    @property
+    def result_type(self) -> object:
+        """The type of what the function returns, as it declares it; `None` where it declares none, or nothing."""
+        return self._compiled.result_type
+
+    @property
+    def output_schema(self) -> JsonSchema | None:
+        """The JSON schema of what the function returns; `None` where it declares no type that has one."""
+        return self._compiled.output_schema
+
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function itself."""
         return self.__wrapped__(*args, **kwargs)
@@ -184,6 +209,7 @@ def tool(
     description: str | None = None,
     blocking: bool = False,
     needs_approval: NeedsApproval = False,
+    required_role: str | None = None,
     client_side: bool = False,
     ends_turn: bool = False,
     return_direct: bool = False,
@@ -201,6 +227,7 @@ def tool(
     description: str | None = None,
     blocking: bool = False,
     needs_approval: NeedsApproval = False,
+    required_role: str | None = None,
     client_side: bool = False,
     ends_turn: bool = False,
     return_direct: bool = False,
@@ -220,6 +247,7 @@ def tool(
         description: the purpose; the docstring by default.
         blocking: run the function in a thread, because it waits without `await`.
         needs_approval: wait until a call is approved; a function decides by the arguments.
+        required_role: role that a person needs to approve a call, such as `"manager"`; anybody may, when `None`.
         client_side: let the caller of the run call the tool; the function itself is never called.
         ends_turn: end the run with a call, with the model's text or else the tool's result as the answer.
         return_direct: end the run with a call, with the tool's result as the answer.
@@ -228,11 +256,13 @@ def tool(
         timeout: seconds that a call may take.
 
     Raises:
-        DeclarationError: when a parameter has no type, or a type without a JSON form.
+        DeclarationError: when a parameter has no type, or a type without a JSON form; or for a required role, when no
+            call needs an approval.
     """
     namespace = find_caller_namespace(1)
     traits = ToolTraits(
         needs_approval=needs_approval,
+        required_role=required_role,
         client_side=client_side,
         ends_turn=ends_turn,
         return_direct=return_direct,

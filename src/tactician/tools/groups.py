@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 from enum import StrEnum
 from inspect import signature
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from typing_extensions import override
 
@@ -105,9 +105,17 @@ class ToolGroup(ToolProvider):
 
 
 def list_groups(groups: Iterable[ToolGroup] | Mapping[str, ToolSource]) -> list[ToolGroup]:
-    """Return tool groups, also those in a mapping of names to what they are made of."""
+    """Return tool groups, also those in a mapping of names to what they are made of.
+
+    Raises:
+        ConfigurationError: when something else is among them.
+    """
     if not isinstance(groups, Mapping):
-        return list(groups)
+        several = list(groups)
+        for group in cast("list[object]", several):
+            if not isinstance(group, ToolGroup):
+                raise ConfigurationError(f"tool_groups has {group!r}; write ToolGroup('web', [search, fetch])")
+        return several
     return [ToolGroup(name, source) for name, source in groups.items()]
 
 

@@ -10,6 +10,7 @@ from pydantic_core import from_json
 
 from tactician.errors import ConfigurationError, InvalidArgumentsError
 from tactician.llm import JsonSchema
+from tactician.text import replace_surrogates
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, SchemaError, ValidationError
@@ -37,7 +38,7 @@ class SchemaCheck:
             ConfigurationError: when the schema itself is not valid.
         """
         try:
-            values: object = from_json(arguments or "{}")
+            values: object = from_json(replace_surrogates(arguments) or "{}")
         except ValueError as error:
             raise InvalidArgumentsError(f"The arguments are not valid: they are not JSON: {error}") from error
         if not isinstance(values, dict):

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from tactician.errors import DeclarationError
-from tactician.llm import ToolSpec
+from tactician.llm import JsonSchema, ToolSpec
 from tactician.runs import RunContext
 from tactician.tools.output import ToolOutput
 from tactician.tools.tool import Tool, is_tool_name
@@ -37,6 +37,15 @@ class RenamedTool(Tool):
     def spec(self) -> ToolSpec:
         """The tool as a model sees it."""
         return self._spec
+
+    @property
+    def output_schema(self) -> JsonSchema | None:
+        """The JSON schema of the data that the tool gives."""
+        return self._tool.output_schema
+
+    def for_scripts(self) -> RenamedTool:
+        """Return the tool as scripts call it."""
+        return RenamedTool(self._tool.for_scripts(), self.name)
 
     async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         """Call the tool.

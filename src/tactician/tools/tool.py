@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from typing import Self
 
 from tactician.context_format import write_json
-from tactician.llm import ToolCall, ToolResult, ToolSpec
+from tactician.llm import JsonSchema, ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
 from tactician.tools.output import ToolOutput
@@ -33,6 +34,15 @@ class Tool(ABC):
         """The purpose."""
         return self.spec.description
 
+    @property
+    def output_schema(self) -> JsonSchema | None:
+        """The JSON schema of the data that the tool gives; `None` when it gives text, or nothing is known."""
+        return None
+
+    def for_scripts(self) -> Self:
+        """Return the tool as scripts call it: its output is data as JSON wherever it has data."""
+        return self
+
     @abstractmethod
     async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         """Call the tool with arguments as JSON text, and return text for the model, or text with pictures.
@@ -51,10 +61,15 @@ def create_result(call: ToolCall, output: str | ToolOutput) -> ToolResult:
 
 
 def as_text(value: object) -> str:
-    """Return a tool's result as text for the model: text unchanged, other values as JSON."""
+    """Return a value as text: text unchanged, `None` as Python writes it, other values as JSON."""
     if isinstance(value, str):
         return value if value.isascii() else replace_surrogates(value)
-    return "done" if value is None else write_json(value)
+    return "None" if value is None else write_json(value)
+
+
+def describe_result(value: object) -> str:
+    """Return the result of a tool or an agent as text for readers: "done" for `None`, as they need words."""
+    return "done" if value is None else as_text(value)
 
 
 def is_tool_name(name: str) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, Replan, ToolError
 from tactician.llm import ToolCall, ToolResult, ToolSpec
+from tactician.loggers import get_logger
 from tactician.runs import RunContext, reset_current, set_current
 from tactician.text import describe_error, replace_surrogates
 from tactician.tools.arguments import repair_arguments
@@ -19,7 +19,7 @@ from tactician.tools.tool import Tool, create_result
 
 ToolLike: TypeAlias = Tool | Callable[..., object] | ToolProvider
 _LONG_ARGUMENTS = 10_000
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 
 
 def split_providers(tools: Iterable[ToolLike]) -> tuple[list[ToolLike], tuple[ToolProvider, ...]]:

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
+    from tactician.secrets import Masking as Masking
     from tactician.trace.capture import CaptureMode as CaptureMode
     from tactician.trace.capture import Recorder as Recorder
     from tactician.trace.event_forms import CONTENT_NAME as CONTENT_NAME
     from tactician.trace.event_forms import name_content as name_content
     from tactician.trace.event_forms import write_event as write_event
-    from tactician.trace.masking import Masking as Masking
     from tactician.trace.node import ModelUse as ModelUse
     from tactician.trace.node import TraceNode as TraceNode
     from tactician.trace.node import TraceNote as TraceNote
@@ -24,7 +24,7 @@ else:
         {
             "tactician.trace.capture": "CaptureMode Recorder",
             "tactician.trace.event_forms": "CONTENT_NAME name_content write_event",
-            "tactician.trace.masking": "Masking",
+            "tactician.secrets": "Masking",
             "tactician.trace.node": "ModelUse TraceNode TraceNote TracePause merge_uses",
             "tactician.trace.sharing": "mask_nodes",
             "tactician.trace.trace": "Trace",

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from tactician.events import Event, OpenSpan, OpenSpans, SpanFacts, SpanKind, encode
 from tactician.llm import Usage, UsageTally
 from tactician.trace.node import ModelUse, TraceNode, TraceNote, TracePause
+from tactician.trace.run_ids import RunIds
 
 _LONGEST: Final = 2_000
 _MOMENT: Final = 0.001
@@ -88,10 +89,12 @@ class TreeBuilder:
         self._known: dict[tuple[str, str, str], list[_Draft]] = {}
         self._roots: list[_Draft] = []
         self._ids: set[str] = set()
+        self._run_ids = RunIds()
 
     def add(self, events: Iterable[Event]) -> None:
         """Add events, in the order in which they happened."""
-        for event in events:
+        for heard in events:
+            event = self._run_ids.translate(heard)
             if event.opens is not None and event.closes is not None:
                 self._restore(event, event.opens)
             elif event.opens is not None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from pydantic_core import to_json
 
 from tactician.events import Event, event_to_json
+from tactician.secrets import Masking
 from tactician.trace.capture import CaptureMode
-from tactician.trace.masking import Masking
 from tactician.trace.sharing import replace_texts
 
 if TYPE_CHECKING:

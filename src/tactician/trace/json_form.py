@@ -11,8 +11,8 @@ from pydantic_core import to_json
 
 from tactician.errors import StoredStateError
 from tactician.frozen import frozen
+from tactician.secrets import Masking
 from tactician.text import replace_surrogates
-from tactician.trace.masking import Masking
 from tactician.trace.node import TraceNode
 from tactician.trace.sharing import mask_nodes
 

@@ -31,6 +31,7 @@ _OVERVIEW: Final = frozenset({SpanKind.TASK, SpanKind.PHASE, SpanKind.REVIEW, Sp
 BLACKBOARD: Final = "blackboard"
 """Content of a run that has a section of the page: its objects, each with `type`, `name`, `value` and `hidden`."""
 _MOST_DRAWN: Final = 40
+_NOTHING: Final = "gave nothing"
 
 
 @frozen
@@ -133,7 +134,7 @@ def _create_row(
         depth,
         _clean(node.kind),
         _clean(_name_node(node)),
-        _clean(node.status),
+        _clean(_find_status(node)),
         (*bars, *(draw(pause.started, pause.ended, is_pause=True) for pause in node.pauses)),
         "" if node.seconds is None else format_seconds(node.seconds),
         format_tokens(use) if use.requests else "",
@@ -195,7 +196,7 @@ def _draw_actions(actions: Sequence[TraceNode]) -> Diagram:
     """Draw actions in the order in which they ran; the first of many."""
     shown = actions[:_MOST_DRAWN]
     nodes = [
-        DiagramNode(f"a{place}", (_clean(_name_node(node)), _describe_duration(node)), "box", _judge(node.status))
+        DiagramNode(f"a{place}", _describe_action(node), "box", _judge(_find_status(node)))
         for place, node in enumerate(shown)
     ]
     if len(shown) < len(actions):
@@ -206,6 +207,17 @@ def _draw_actions(actions: Sequence[TraceNode]) -> Diagram:
         for (before, after), label in zip(pairwise(nodes), outputs, strict=False)
     )
     return Diagram(tuple(nodes), tuple(edges))
+
+
+def _find_status(node: TraceNode) -> str:
+    """Return the status of a node: that of an action without a result says so, as it is no success."""
+    is_empty = node.kind == SpanKind.ACTION and node.status == "completed" and node.facts.get("outputs") == []
+    return _NOTHING if is_empty else node.status
+
+
+def _describe_action(node: TraceNode) -> tuple[str, ...]:
+    lines = (_clean(_name_node(node)), _describe_duration(node))
+    return (*lines, _NOTHING) if _find_status(node) == _NOTHING else lines
 
 
 def _describe_duration(node: TraceNode) -> str:

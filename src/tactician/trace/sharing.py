@@ -8,7 +8,8 @@ from typing import Final, TypeAlias
 
 import pydantic
 
-from tactician.trace.masking import Masking
+from tactician.grammar import format_count
+from tactician.secrets import Masking
 from tactician.trace.node import TraceNode, TraceNote
 
 MOST_NODES: Final = 6_000
@@ -60,7 +61,9 @@ def _rebuild(nodes: Sequence[TraceNode], parents: Sequence[int], left_out: int) 
     for place in range(len(nodes) - 1, -1, -1):
         node = nodes[place]
         if place == 0 and left_out:
-            note = TraceNote("left out", node.started, f"{left_out:,} more nodes are left out: the trace is too long.")
+            note = TraceNote(
+                "left out", node.started, f"{format_count(left_out, 'more node')} left out: the trace is too long."
+            )
             node = replace(node, notes=(*node.notes, note))
         finished = replace(node, children=tuple(reversed(inside.pop(place, []))))
         inside.setdefault(parents[place], []).append(finished)
@@ -79,7 +82,7 @@ def _find_limit(lengths: Sequence[int], most: int) -> int:
 
 
 def _shorten(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
+    return text if len(text) <= limit else f"{text[:limit]}… ({format_count(len(text), 'character')})"
 
 
 def _replace_node_texts(node: TraceNode, change: Change) -> TraceNode:

@@ -111,9 +111,9 @@ async def test_a_supervisor_can_manage_or_lead() -> None:
 
 async def test_the_turns_of_the_hierarchy_hold_for_all() -> None:
     firm = Firm((TO_ENGINEERING, TO_ENGINEERING, TO_ENGINEERING, TO_ENGINEERING), ("built", "built"), max_turns=1)
-    with pytest.raises(TurnLimitError, match="CEO_Executive: no answer within 1 turns"):
+    with pytest.raises(TurnLimitError, match="CEO_Executive: no answer within 1 turn"):
         await firm.hierarchy.run("x", context=surroundings())
-    with pytest.raises(TurnLimitError, match="VP Engineering_Supervisor: no answer within 1 turns"):
+    with pytest.raises(TurnLimitError, match="VP Engineering_Supervisor: no answer within 1 turn"):
         await Firm(vp=(TO_BACKEND,) * 4, max_turns=1).hierarchy.send_to_department(
             "Engineering", "x", context=surroundings()
         )

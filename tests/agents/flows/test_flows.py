@@ -162,7 +162,7 @@ class TestSimpleAgent:
     async def test_types_without_a_json_form_go_through_and_are_checked(self) -> None:
         one, context = Opaque(), RunContext.over(ScriptedModel())
         assert (await simple_agent(Opaque, lambda: one).run("", context=context)).output is one
-        with pytest.raises(OutputError, match="it is a int"):
+        with pytest.raises(OutputError, match="it is an int"):
             await simple_agent(Opaque, lambda: 3).run("", context=context)  # type: ignore[arg-type, return-value]
         several: type[list[Opaque]] = list[Opaque]
         assert (await simple_agent(several, lambda: [one]).run("", context=context)).output == [one]
@@ -193,7 +193,7 @@ class TestSimpleAgent:
         assert (await simple_agent(str, min).run(["b", "a"], context=surroundings())).output == "a"
 
     def test_a_function_that_needs_more_is_refused(self) -> None:
-        with pytest.raises(DeclarationError, match="'more' gets nothing: the step receives 1 values"):
+        with pytest.raises(DeclarationError, match="'more' gets nothing: the step receives 1 value"):
             simple_agent(Joke, lambda topic, more: Joke(topic))
 
 

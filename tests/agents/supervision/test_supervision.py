@@ -320,7 +320,7 @@ class TestFailures:
         process = await Platform(models=model).start(Supervised(), "go", options=options)
         assert process.status is ProcessStatus.TERMINATED
         assert isinstance(process.error, BudgetError)
-        assert "1 actions is used up" in str(process.failure)
+        assert "1 action is used up" in str(process.failure)
 
     async def test_as_a_runnable_it_raises(self) -> None:
         with pytest.raises(ProcessFailedError, match="was not reached"):

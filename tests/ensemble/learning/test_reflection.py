@@ -402,7 +402,7 @@ class TestFailures:
 
     async def test_a_strategy_that_returns_something_else_stores_a_failure(self) -> None:
         _, (reflection,) = await self.run(Reflection(strategy=lambda _: 5))  # type: ignore[arg-type, return-value]
-        assert "returns a TaskReflection, a text or None, and not a int" in reflection.failure
+        assert "returns a TaskReflection, a text or None, and not an int" in reflection.failure
 
     async def test_a_budget_that_is_used_up_fails_the_reflection_and_not_the_task(self) -> None:
         _, (reflection,) = await self.run(True, NOTES, budget=Budget(turns=1))
@@ -483,6 +483,6 @@ class TestSelection:
 
     def test_wrong_settings_are_mistakes_with_their_places(self) -> None:
         with pytest.raises(EnsembleDefinitionError, match="5 is neither True nor a Reflection"):
-            Task("T", reflect=5)  # type: ignore[arg-type]
+            Task("T", reflect=5)  # type: ignore[call-overload]
         with pytest.raises(EnsembleDefinitionError, match="is not a store of reflections"):
             Ensemble("E", [Task("T")], reflections="state.db")  # type: ignore[arg-type]

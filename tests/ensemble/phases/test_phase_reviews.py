@@ -323,7 +323,7 @@ class TestRetryLimits:
         draft = Scripted("1", "2", "3", "4")
         result = await run_alone(Task("a", handler=draft), PhaseReview(Scripted("RETRY: 1", "RETRY: 2", "APPROVE")))
         assert (result.raw, len(draft.inputs)) == ("3", 3)
-        with pytest.raises(PhaseReviewError, match="its 2 retries are used up"):
+        with pytest.raises(PhaseReviewError, match="its limit of 2 retries is used up"):
             await run_alone(Task("a", handler=Scripted("1")), PhaseReview(Scripted("RETRY: more")))
 
     async def test_when_the_retries_are_used_up_the_phase_fails_and_no_output_is_accepted(self) -> None:
@@ -331,7 +331,9 @@ class TestRetryLimits:
         review = PhaseReview(Scripted("RETRY: less", "RETRY: some", "RETRY: more"))
         first = Phase("first", [Task("a", handler=draft)], review=review)
         second = Phase("second", [Task("b", handler=later)], after=[first])
-        with pytest.raises(PhaseReviewError, match="its 2 retries are used up; the last feedback: more") as caught:
+        with pytest.raises(
+            PhaseReviewError, match="its limit of 2 retries is used up; the last feedback: more"
+        ) as caught:
             await Ensemble("E", phases=[first, second]).run(context=over())
         assert len(draft.inputs) == 3
         assert caught.value.completed["a"].raw == "3"
@@ -350,7 +352,9 @@ class TestRetryLimits:
         phases = [Phase("left", [Task("l", handler=left)]), Phase("right", [Task("r", handler=right)])]
         answers = ["RETRY_PREDECESSOR left: x", "RETRY_PREDECESSOR right: x"] * 2 + ["RETRY_PREDECESSOR left: last"]
         last = Phase("last", [Task("a", handler=lambda t: "A")], after=phases, review=PhaseReview(Scripted(*answers)))
-        with pytest.raises(PhaseReviewError, match=r"all 2 retries of 'left' before it are used up.*last") as caught:
+        with pytest.raises(
+            PhaseReviewError, match=r"the limit of 2 retries of the phase before, 'left', is used up.*last"
+        ) as caught:
             await Ensemble("E", phases=[*phases, last]).run(context=over())
         assert (len(left.inputs), len(right.inputs), caught.value.feedback) == (3, 3, "last")
 
@@ -358,7 +362,7 @@ class TestRetryLimits:
         first = Phase("first", [Task("a", handler=Scripted("A"))])
         review = PhaseReview(Scripted("RETRY_PREDECESSOR: x"), max_predecessor_retries=0)
         second = Phase("second", [Task("b", handler=Scripted("B"))], after=[first], review=review)
-        with pytest.raises(PhaseReviewError, match="all 0 retries of 'first'"):
+        with pytest.raises(PhaseReviewError, match="the limit of 0 retries of the phase before, 'first', is used up"):
             await Ensemble("E", phases=[first, second]).run(context=over())
 
 

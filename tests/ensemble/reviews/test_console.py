@@ -112,4 +112,5 @@ async def test_a_person_at_the_terminal_decides_on_a_phase() -> None:
     result = await Ensemble("E", phases=[phase], reviewer=terminal.reviewer()).run(context=over())
     assert result.raw == "shorter"
     assert terminal.shown[0] == "Good?\n\n### (deterministic): Write\n\ndraft"
+    assert terminal.shown[1].startswith("answer with APPROVE, RETRY: <feedback>")
     assert [attempt.by for attempt in result.phase_outputs["draft"].review.history] == ["Anna", "Anna"]

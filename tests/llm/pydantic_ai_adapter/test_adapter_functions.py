@@ -335,4 +335,6 @@ def test_without_pydantic_ai_the_error_names_the_extra() -> None:
         "except MissingExtraError as error: print(error)"
     )
 
-    assert run(script) == 'pydantic-ai is not installed. Run: pip install "tactician[pydantic-ai]"\n'
+    assert (
+        run(script) == 'pydantic-ai is not installed. In your clone of Tactician, run: pip install ".[pydantic-ai]"\n'
+    )

@@ -53,6 +53,14 @@ def item(block: Block) -> ProviderItem:
     return ProviderItem(FORMAT, json.dumps(block))
 
 
+@pytest.mark.parametrize("arguments", ["\ud800", '{"a": "\ud800"}', '{"a": '])
+def test_arguments_that_cannot_be_written_are_passed_on(arguments: str) -> None:
+    messages = (UserMessage("x"), AssistantMessage((ToolCall("call_1", "look", arguments),)))
+    (block,) = (block for _, blocks in turns(*messages) for block in blocks if block["type"] == "tool_use")
+    assert isinstance(block["input"], dict)
+    json.dumps(block, ensure_ascii=False).encode()
+
+
 def said(content: str) -> list[Block]:
     return [{"type": "text", "text": content}]
 

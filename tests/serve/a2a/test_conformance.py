@@ -362,7 +362,10 @@ async def test_a_body_that_is_not_json_is_refused_by_its_type(http: httpx.AsyncC
     headers = {"content-type": "text/plain", **HEADERS}
     answer = await http.post(f"{url}/", content=b'{"jsonrpc": "2.0"}', headers=headers)
     assert answer.json()["error"]["code"] == -32005
-    assert (await http.post(f"{url}/message:send", content=b"{}", headers=headers)).status_code == 415
+    own = await http.post(f"{url}/talker/", content=b'{"jsonrpc": "2.0"}', headers=headers)
+    assert own.json()["error"]["code"] == -32005
+    for path in ("/message:send", "/talker/message:send"):
+        assert (await http.post(f"{url}{path}", content=b"{}", headers=headers)).status_code == 415
 
 
 async def test_errors_over_http_name_their_reason(http: httpx.AsyncClient, url: str) -> None:

@@ -52,17 +52,17 @@ async def test_a_platform_without_a_store_has_no_tasks() -> None:
         a2a_app(Platform(ScriptedModel("-"), store=MemoryStore()), "localhost")
 
 
-async def test_one_of_several_skills_is_named(http: httpx.AsyncClient, platform: Platform) -> None:
+async def test_goals_that_are_registered_later_are_on_the_card(http: httpx.AsyncClient, platform: Platform) -> None:
     platform.register(Seller())
     async with serve_a2a(platform) as url:
         client = JsonRpc(http, url)
         task = (await client.call("SendMessage", {"message": order()}))["task"]
         assert task["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
-        platform.register(Greeter())  # what is registered later is on the card
+        platform.register(Greeter())
         card = (await http.get(f"{url}/.well-known/agent-card.json")).json()
         assert {skill["id"] for skill in card["skills"]} == {"quote", "greet"}
-        with pytest.raises(RefusedError, match=r"Name a skill as `skillId`.*: quote, greet"):
-            await client.call("SendMessage", {"message": order()})
+        own = (await http.get(f"{url}/greet/.well-known/agent-card.json")).json()
+        assert [skill["id"] for skill in own["skills"]] == ["greet"]
 
 
 async def test_a_message_with_an_idempotency_key_is_taken_once(http: httpx.AsyncClient, platform: Platform) -> None:
@@ -354,6 +354,72 @@ async def test_clients_of_version_0_3_are_answered_when_wanted(http: httpx.Async
         assert result["artifacts"][0]["parts"][0] == {"kind": "text", "text": "hi"}
     async with serve_a2a(platform, runnable(echo)) as url:
         assert "error" in (await http.post(f"{url}/", json=call)).json()
+
+
+V03 = A2aSettings(supports_v03=True, poll=0.05)
+TARGET = {"id": "t", "url": "https://8.8.8.8/hook"}
+
+
+@pytest.mark.parametrize("path", ["/", "/greet/"])
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("message/send", {}),
+        ("message/send", {"message": {"kind": "message"}}),
+        ("message/stream", "text"),
+        ("tasks/get", {"id": 7}),
+        ("tasks/cancel", None),
+        ("tasks/pushNotificationConfig/set", {"taskId": "x"}),
+    ],
+)
+async def test_invalid_parameters_have_their_code_in_version_0_3(
+    http: httpx.AsyncClient, platform: Platform, path: str, method: str, params: object
+) -> None:
+    call = {"jsonrpc": "2.0", "id": "a", "method": method, "params": params}
+    async with serve_a2a(platform.register(Greeter()), settings=V03) as url:
+        answer = (await http.post(f"{url}{path}", json=call)).json()
+
+    assert (answer["id"], answer["error"]["code"]) == ("a", -32602)
+    assert answer["error"]["data"][0]["msg"]
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"{not json", -32700),
+        (b"[]", -32600),
+        (b'{"jsonrpc": "1.0", "id": 1, "method": "tasks/get"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": true, "method": "tasks/get"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "tasks/nothing"}', -32601),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"id": "unknown"}}', -32001),
+    ],
+)
+async def test_other_errors_keep_their_codes_in_version_0_3(
+    http: httpx.AsyncClient, platform: Platform, body: bytes, code: int
+) -> None:
+    async with serve_a2a(platform.register(Greeter()), settings=V03) as url:
+        answer = await http.post(f"{url}/", content=body, headers={"content-type": "application/json"})
+
+    assert answer.json()["error"]["code"] == code
+
+
+async def test_deleting_a_target_of_notifications_gives_null_in_version_0_3(
+    http: httpx.AsyncClient, platform: Platform
+) -> None:
+    async def call(method: str, **params: object) -> Json:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer: Json = (await http.post(f"{url}/", json=body)).json()
+        return answer
+
+    message = {"role": "user", "kind": "message", "parts": [{"kind": "text", "text": "Ada"}], "messageId": "m"}
+    async with serve_a2a(platform.register(Greeter()), settings=V03) as url:
+        task = (await call("message/send", message=message))["result"]["id"]
+        await call("tasks/pushNotificationConfig/set", taskId=task, pushNotificationConfig=TARGET)
+        deleted = await call("tasks/pushNotificationConfig/delete", id=task, pushNotificationConfigId="t")
+        unknown = await call("tasks/pushNotificationConfig/delete", id="unknown", pushNotificationConfigId="t")
+
+    assert deleted == {"jsonrpc": "2.0", "id": 1, "result": None}
+    assert unknown["error"]["code"] == -32001
 
 
 async def test_a_task_belongs_to_the_user_who_sent_it(platform: Platform) -> None:

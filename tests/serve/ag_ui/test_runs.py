@@ -17,6 +17,8 @@ from ag_ui.core import (
     RunFinishedEvent,
     RunFinishedInterruptOutcome,
     TextMessageContentEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
 )
 
 from tactician import Agent, Ensemble, Platform, RunContext, SupervisorAgent, Task, tool
@@ -25,7 +27,7 @@ from tactician.runs import RunStatus
 from tactician.serve import Person
 from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
-from tests.serve.ag_ui.newsroom import Json, ask, create_platform, run, served
+from tests.serve.ag_ui.newsroom import Json, ask, create_platform, create_publisher, run, served
 from tests.serve.ag_ui.order import apply_state, check_order
 from tests.serve.api.serving import Gate
 
@@ -133,6 +135,29 @@ class TestPlannedAgents:
         assert refused.status_code == 403
         assert (code, "needs an answer with the role 'clerk'" in message) == ("ResponseError", True)
         assert text(done) == "printed"
+
+    @pytest.mark.parametrize(
+        "decision",
+        [
+            {"status": "resolved", "payload": {"approved": False, "reason": "too early"}},
+            {"status": "resolved", "payload": False},
+            {"status": "cancelled"},
+        ],
+    )
+    @pytest.mark.parametrize("agent", ["newsroom", "publisher"])
+    async def test_a_rejected_call_of_a_tool_gets_its_result(self, agent: str, decision: Json) -> None:
+        platform = create_platform().register(create_publisher(is_resumed=False))
+        async with served(platform) as client:
+            first = await run(client, agent, ask())
+            (approval,) = interrupts(first)
+            second = await run(client, agent, ask(resume=[{"interruptId": approval.id, **decision}]))
+
+        check_order(second)
+        (called,) = (event for event in first if isinstance(event, ToolCallStartEvent))
+        (result,) = (event for event in second if isinstance(event, ToolCallResultEvent))
+        assert result.tool_call_id == called.tool_call_id == approval.tool_call_id
+        assert str(result.content).startswith("Not run: the call was rejected")
+        assert kinds(second)[-1] == "RUN_FINISHED"
 
     async def test_a_form_that_nobody_answers_is_declined(self) -> None:
         order = ask(forwardedProps={"input": {"number": 7}})

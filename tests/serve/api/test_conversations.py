@@ -5,7 +5,12 @@ from __future__ import annotations
 import base64
 import json
 
-from tests.serve.api.serving import create_platform, read_events, served
+import pytest
+
+from tactician import Ensemble, Loop, Phase, Platform, Runnable, Task
+from tactician.stores import MemoryStore
+from tactician.testing import ScriptedModel
+from tests.serve.api.serving import create_platform, find, read_events, served, start
 
 
 async def test_agents_say_what_they_take() -> None:
@@ -17,6 +22,41 @@ async def test_agents_say_what_they_take() -> None:
     assert [agent["id"] for agent in agents] == ["talker", "shop", "cashier", "slow", "newsroom"]
     assert (shop["takes_text"], [kind["type"] for kind in shop["inputs"]]) == (False, ["Order"])
     assert unknown.status_code == 404
+
+
+def create_essayists() -> dict[str, Runnable]:
+    """Return all kinds of Runnables whose tasks have templates."""
+    task = Task("Write about {topic} for {audience}", model=ScriptedModel(*["Frogs are nice."] * 2))
+    ensemble = Ensemble("Essayist", [task])
+    return {
+        "ensemble": ensemble,
+        "phases": Ensemble("Essayist", phases=[Phase("draft", [task])]),
+        "typed": ensemble.with_output_type(str),
+        "loop": Loop([task], id="Essayist", max_iterations=1),
+    }
+
+
+@pytest.mark.parametrize("kind", create_essayists())
+async def test_an_ensemble_says_which_values_it_takes(kind: str) -> None:
+    platform = Platform(store=MemoryStore()).register(create_essayists()[kind])
+    async with served(platform) as client:
+        (shown,) = (await client.get("/api/agents")).json()["agents"]
+        runs = f"/api/agents/{shown['id']}/runs"
+        document = (await client.get("/api/openapi.json")).json()
+        done = await find(client, await start(client, shown["id"], {"topic": "frogs", "audience": 7}), "completed")
+        (values,) = shown["inputs"]
+        typed = await start(client, shown["id"], {"topic": "frogs", "audience": "all"}, type=values["type"])
+        assert (await find(client, typed, "completed"))["output"] == done["output"] != ""
+        refused = [await client.post(runs, json={"input": value}) for value in ("frogs", {"topic": "frogs"}, None)]
+
+    assert shown["takes_text"] is False
+    assert {name: field["type"] for name, field in values["form"]["properties"].items()} == {
+        "topic": "string",
+        "audience": "string",
+    }
+    assert '"audience"' in json.dumps(document["paths"][runs])
+    assert [answer.status_code for answer in refused] == [422, 422, 422]
+    assert "needs a value for 'audience': write an object" in refused[1].json()["error"]["message"]
 
 
 async def test_agents_are_drawn() -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import aclosing
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.runs import RunStarted
+from tactician.llm import UsageTally
+from tactician.loop import TextReceived, ThinkingReceived
+from tactician.runs import RunEnded, RunStarted, RunStatus
+from tactician.secrets import Masking
 from tactician.serve.api.feed import EventFeed
 from tests.support.effort import examples
 
@@ -113,3 +118,33 @@ def test_a_replay_has_what_is_kept_after_a_number(events: list[tuple[str, bool]]
     assert all(after < number <= len(events) for number in numbers)
     if after < len(events):
         assert numbers[-1] == len(events)
+
+
+async def test_a_reader_of_a_run_hears_what_it_causes_as_it_happens() -> None:
+    feed = EventFeed()
+    feed.publish(started("a"))
+    reading = asyncio.create_task(read(feed, 3, "a"))
+    await asyncio.sleep(0)
+    feed.publish(started("inside", "a"))
+    feed.publish(started("b"))
+    feed.publish(started("inside", "a"))
+
+    async with asyncio.timeout(20):
+        assert await reading == [1, 2, 4]
+
+
+@pytest.mark.parametrize("kind", [TextReceived, ThinkingReceived])
+@pytest.mark.parametrize("size", [1, 5, 1000])
+async def test_a_key_in_pieces_is_masked_for_readers(kind: type[TextReceived | ThinkingReceived], size: int) -> None:
+    feed, key = EventFeed(Masking({})), "sk-abcdefghijklmnop1234567890abcd"
+    text = f"It is {key}"
+    with feed.open() as reader:
+        for start in range(0, len(text), size):
+            feed.publish(kind(run_id="a", path=("a",), text=text[start : start + size]))
+        feed.publish(RunEnded(run_id="a", path=("a",), status=RunStatus.COMPLETED, seconds=1.0, tally=UsageTally()))
+        entries = [reader.entries.get_nowait() for _ in range(reader.entries.qsize())]
+
+    said = [json.loads(entry.format())["text"] for entry in entries if entry.type == kind.type]
+    assert "".join(said) == "It is ***"
+    assert "".join(entry.event.text for entry in entries if isinstance(entry.event, kind)) == text
+    assert entries[-1].type == "RunEnded"

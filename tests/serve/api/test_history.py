@@ -13,11 +13,11 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from tactician import PlannedAgent, Platform, UserInput, achieves_goal, action, planned_agent
+from tactician import Agent, OperationContext, PlannedAgent, Platform, UserInput, achieves_goal, action, planned_agent
 from tactician.process import ask_human
-from tactician.stores import MemoryStore
+from tactician.stores import DocumentStore, MemoryStore
 from tactician.testing import ScriptedModel
-from tests.serve.api.serving import read_events, served, until
+from tests.serve.api.serving import find, read_events, served, start, until
 from tests.serve.api.test_processes import ask, serving
 from tests.stores import postgres
 
@@ -170,3 +170,69 @@ async def test_a_run_inside_another_is_found_after_a_restart() -> None:
         found = await until(look)
 
     assert (found["agent"], found["parent_id"], found["status"]) == ("Inner", process.id, "completed")
+
+
+class Note(BaseModel):
+    text: str
+
+
+@planned_agent(description="Asks another process")
+class Asker:
+    @achieves_goal("noted")
+    @action
+    async def ask(self, wish: UserInput, context: OperationContext) -> Note:
+        return await context.run_agent(Relay(), Note, wish)
+
+
+@planned_agent(description="Asks an agent")
+class Relay:
+    @achieves_goal("noted")
+    @action
+    async def ask(self, wish: UserInput) -> Note:
+        return Note(text=(await Agent("Inner", model=ScriptedModel("Noted.")).run(wish.content)).output)
+
+
+def create_asking_platform(store: DocumentStore) -> Platform:
+    return Platform(ScriptedModel(), store=store).register(Asker())
+
+
+async def read_stream(client: httpx.AsyncClient, run_id: str) -> list[dict[str, Any]]:
+    text = (await client.get(f"/api/runs/{run_id}/events")).text
+    return [json.loads(data) for _, kind, data in read_events(text) if kind != "end"]
+
+
+async def test_the_stream_of_an_inner_run_has_the_runs_inside_it() -> None:
+    store = MemoryStore()
+    async with served(create_asking_platform(store)) as client:
+        run_id = await start(client, "asker", "A wish")
+        await find(client, run_id, "completed")
+        whole = await read_stream(client, run_id)
+        (middle,) = {event["run_id"] for event in whole if event["type"] == "ProcessStarted"} - {run_id}
+        inside = await read_stream(client, middle)
+    paths = {tuple(event["path"]) for event in inside}
+    assert any(path[-1] == "Inner" for path in paths), paths
+    assert ("Asker",) not in paths
+
+
+@pytest.mark.parametrize("agent", ["asker", "talker"])
+async def test_the_end_of_a_run_is_in_its_stream_after_a_restart(agent: str) -> None:
+    store = MemoryStore()
+
+    def create() -> Platform:
+        return create_asking_platform(store).register(Agent("Talker", model=ScriptedModel("Hello.")))
+
+    async with served(create()) as client:
+        run_id = await start(client, agent, "A wish")
+        await find(client, run_id, "completed")
+        before = await read_stream(client, run_id)
+    async with served(create()) as client:
+        after = await read_stream(client, run_id)
+        chosen = await client.get(f"/api/runs/{run_id}/events", params={"type": "TurnCompleted"})
+
+    ends = [[event for event in events if event["run_id"] == run_id][-1] for events in (before, after)]
+    assert ends[0]["type"] == ends[1]["type"] == ("ProcessEnded" if agent == "asker" else "RunEnded")
+    assert [end["status"] for end in ends] == ["completed", "completed"]
+    assert ends[0]["span_id"] == ends[1]["span_id"]
+    assert {kind for _, kind, _ in read_events(chosen.text)} <= {"TurnCompleted", "end"}
+    planning = ("PlanningStarted", "PlanningEnded")
+    assert [event["type"] for event in before if event["type"] not in planning] == [event["type"] for event in after]

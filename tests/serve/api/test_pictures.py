@@ -173,7 +173,7 @@ class TestStoredEvents:
             assert {done.headers["content-type"] for done in found.values()} == {"image/png"}
             assert [(await client.get(url)).status_code for url in elsewhere] == [404] * len(elsewhere)
             client.headers.update(as_person(TALKER))
-            assert [(await client.get(url)).status_code for url in after] == [403] * len(after)
+            assert [(await client.get(url)).status_code for url in after] == [404] * len(after)
 
     async def test_without_capture_there_are_none(self, store: DocumentStore) -> None:
         platform, agent = (

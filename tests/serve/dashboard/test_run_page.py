@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from playwright.sync_api import expect
 
-from tactician import Agent, tool
+from tactician import Agent, UserInput, achieves_goal, action, planned_agent, tool
 from tactician.llm import ToolCall
 from tests.serve.dashboard.office import Office, TurnModel
 from tests.support.effort import EFFORT
@@ -82,11 +82,20 @@ class TestLength:
         assert page.locator("*").count() < MOST_ELEMENTS
 
 
-class TestChat:
-    def test_each_message_continues_the_conversation(self, office: Office, open_page: OpenPage) -> None:
-        page = open_page("agents/greeter?try=chat")
-        log = page.get_by_role("log")
-        for text, answer in (("Hi", "Hello."), ("Still here", "Hello again.")):
-            page.get_by_label("Message").fill(text)
-            page.keyboard.press("Enter")
-            expect(log).to_contain_text(answer)
+def test_tokens_and_cost_rise_while_a_step_runs(office: Office, open_page: OpenPage) -> None:
+    slow = office.platform.find_agent("Slow")
+
+    @planned_agent(name="Asker", description="Asks an agent that waits")
+    class Asker:
+        @achieves_goal("asked")
+        @action
+        async def ask(self, wish: UserInput) -> str:
+            return str((await slow.run(wish.content)).output)
+
+    office.platform.register(Asker())
+    run_id = office.start_run("asker", {"content": "wait"})
+    page = open_page(f"runs/{run_id}")
+    facts = page.locator(".facts").first
+    expect(facts).to_contain_text("1,500")
+    assert office.call("GET", f"/api/runs/{run_id}").json()["status"] == "running"
+    expect(facts).to_contain_text("$0.0048")

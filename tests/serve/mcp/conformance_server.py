@@ -8,13 +8,27 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Annotated, Literal
 
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, Field, JsonValue
 
-from tactician import Export, Image, Platform, achieves_goal, action, ask_human, planned_agent, runnable, tool
+from tactician import (
+    Agent,
+    Export,
+    Image,
+    Platform,
+    achieves_goal,
+    action,
+    ask_human,
+    planned_agent,
+    runnable,
+    tool,
+)
 from tactician.agents import FunctionRunnable
 from tactician.errors import ToolError
 from tactician.llm import Document, JsonSchema, Text, UserMessage
-from tactician.serve import McpPublisher, McpResource, ServedPrompt
+from tactician.serve import ClientModel, McpPublisher, McpResource, ServedPrompt, list_client_roots
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tactician.tools import DeclaredTool, RunnableTool, ToolOutput
 
@@ -129,7 +143,7 @@ class AskingName:
     @achieves_goal("The name is known", export=export("test_input_required_result_elicitation"))
     @action
     async def ask_name(self, nothing: Nothing) -> Asked:
-        return Asked(text=f"Hello, {(await ask_human(Name, 'What is your name?')).name}!")
+        return Asked(text=f"Hello, {(await ask_human(Name, 'What is your name?', key='user_name')).name}!")
 
 
 @planned_agent(description="Asks twice.")
@@ -176,6 +190,135 @@ class Working:
     async def work(self, nothing: Nothing) -> Asked:
         await asyncio.sleep(0.05)
         return Asked(text="done")
+
+
+@planned_agent(description="Works, and its events are log messages.")
+class Logging:
+    @achieves_goal("The work is done", export=export("test_tool_with_logging"))
+    @action
+    async def work_with_logs(self, nothing: Nothing) -> Asked:
+        await asyncio.sleep(0.05)
+        return Asked(text="done")
+
+
+class Compute(BaseModel):
+    seconds: float
+    label: str = ""
+
+
+class Deletion(BaseModel):
+    filename: str
+
+
+class Confirm(BaseModel):
+    confirm: bool
+
+
+async def compute(task: Compute) -> str:
+    """Compute slowly."""
+    await asyncio.sleep(task.seconds)
+    return f"{task.label} is computed"
+
+
+async def greet(person: Name) -> str:
+    """Greet somebody."""
+    return f"Hello, {person.name}!"
+
+
+async def fail(nothing: Nothing) -> str:
+    """Fail after a while."""
+    await asyncio.sleep(1)
+    raise ToolError("This job intentionally fails")
+
+
+async def break_protocol(nothing: Nothing) -> str:
+    """Fail as a request fails."""
+    await asyncio.sleep(1)
+    raise MCPError(types.INTERNAL_ERROR, "This job breaks intentionally")
+
+
+@planned_agent(description="Asks while a task runs.")
+class AskingInTasks:
+    @achieves_goal("It is deleted", export=Export(remote=True, name="confirm_delete"))
+    @action
+    async def delete(self, file: Deletion) -> Asked:
+        await asyncio.sleep(1)
+        confirmed = await ask_human(Confirm, f"Delete {file.filename}?")
+        return Asked(text=f"deleted: {confirmed.confirm}")
+
+    @achieves_goal("Both are known", export=export("multi_input"))
+    @action
+    async def ask_both(self, nothing: Nothing) -> str:
+        await asyncio.sleep(1)
+        both = await asyncio.gather(ask_human(Name, "Your name?"), ask_human(Confirm, "Sure?"), return_exceptions=False)
+        return f"{both[0].name}: {both[1].confirm}"
+
+    @achieves_goal("Somebody is known", export=export("test_tool_with_task"))
+    @action
+    async def ask_and_work(self, nothing: Nothing) -> bytes:
+        name = (await ask_human(Name, "What is your name?")).name
+        await asyncio.sleep(1)
+        return name.encode()
+
+
+class Prompt(BaseModel):
+    prompt: str
+
+
+class Context(BaseModel):
+    context: str
+
+
+async def sample(prompt: Prompt) -> Asked:
+    """Ask the model of the client."""
+    answer = await Agent("Sampler", model=ClientModel(max_tokens=100)).run(prompt.prompt)
+    return Asked(text=f"LLM response: {answer.output}")
+
+
+async def ask_capital(nothing: Nothing) -> Asked:
+    return await sample(Prompt(prompt="What is the capital of France?"))
+
+
+async def show_roots(nothing: Nothing) -> Asked:
+    return Asked(text=", ".join(root.uri for root in await list_client_roots()))
+
+
+@planned_agent(description="Asks several at once.")
+class AskingSeveral:
+    @achieves_goal("All are known", export=export("test_input_required_result_multiple_inputs"))
+    @action
+    async def ask_all(self, nothing: Nothing) -> Asked:
+        name = ask_human(Name, "What is your name?", key="user_name")
+        greeting = Agent("Greeter", model=ClientModel(max_tokens=50)).run("Generate a greeting")
+        given = await asyncio.gather(name, greeting, list_client_roots(), return_exceptions=True)
+        return Asked(text=str(find_results(given)))
+
+    @achieves_goal("What the client can give", export=export("test_input_required_result_capabilities"))
+    @action
+    async def ask_two(self, nothing: Nothing) -> float:
+        name = ask_human(Name, "What is your name?", key="user_name")
+        greeting = Agent("Greeter", model=ClientModel(max_tokens=50)).run("Generate a greeting")
+        return float(len(find_results(await asyncio.gather(name, greeting, return_exceptions=True))))
+
+
+def find_results(given: tuple[object, ...]) -> tuple[object, ...]:
+    """The results of what ran side by side, once nothing waits."""
+    for one in given:
+        if isinstance(one, BaseException):
+            raise one
+    return given
+
+
+async def write_with_context() -> str:
+    """Ask what the prompt is about."""
+    return f"Talk about {(await ask_human(Context, 'What context should the prompt use?', key='user_context')).context}"
+
+
+@tool
+async def test_reconnection() -> str:
+    """Take a moment."""
+    await asyncio.sleep(0.2)
+    return "done"
 
 
 @tool
@@ -244,15 +387,15 @@ def create_file(text: str, media_type: str, url: str) -> Document:
     return replace(Document.from_bytes(text.encode(), media_type), url=url)
 
 
-async def _play(input: object) -> Document:
+async def _play(input: Nothing) -> Document:
     return Document.from_bytes(b"RIFF$\0\0\0WAVEfmt ", "audio/wav", "beep.wav")
 
 
-async def _embed(input: object) -> Document:
+async def _embed(input: Nothing) -> Document:
     return create_file("This is an embedded resource content.", "text/plain", "test://embedded-resource")
 
 
-async def _mix(input: object) -> list[object]:
+async def _mix(input: Nothing) -> list[str | Image | Document]:
     resource = create_file('{"test":"data","value":123}', "application/json", "test://mixed-content-resource")
     return ["Multiple content types test:", DOT, resource]
 
@@ -268,16 +411,27 @@ def write_with_resource(resourceUri: str) -> list[str | UserMessage]:  # noqa: N
     return [UserMessage((embedded,)), "Please process the embedded resource above."]
 
 
-def publish(name: str, function: Callable[[object], Awaitable[object]]) -> RunnableTool[Nothing]:
-    return RunnableTool(runnable(function, name=name, description="Returns content."), name, arguments=Nothing)
+def publish(
+    name: str, function: Callable[..., Awaitable[object]], arguments: type[BaseModel] = Nothing
+) -> RunnableTool[BaseModel]:
+    return RunnableTool(runnable(function, name=name, description="Returns content."), name, arguments=arguments)
 
 
-platform = Platform(ScriptedModel()).register(
-    Asking(), AskingName(), AskingTwice(), AskingConfirmation(), AskingSafely(), AskingInAStream(), Working()
+platform = Platform(ScriptedModel(), store=MemoryStore()).register(
+    Asking(),
+    AskingName(),
+    AskingTwice(),
+    AskingConfirmation(),
+    AskingSafely(),
+    AskingInAStream(),
+    Working(),
+    Logging(),
+    AskingInTasks(),
+    AskingSeveral(),
 )
 publisher = McpPublisher(
     platform,
-    [test_simple_text, test_image_content, test_error_handling, test_logging_tool],
+    [test_simple_text, test_image_content, test_error_handling, test_logging_tool, test_reconnection],
     [test_trigger_tool_change, test_trigger_prompt_change],
     DeclaredTool("json_schema_2020_12_tool", "Has a rich schema", SCHEMA, execute=lambda call: "done"),
     RunnableTool(
@@ -291,7 +445,17 @@ publisher = McpPublisher(
     publish("test_audio_content", _play),
     publish("test_embedded_resource", _embed),
     publish("test_multiple_content_types", _mix),
+    publish("test_sampling", sample, Prompt),
+    publish("test_missing_capability", ask_capital),
+    publish("test_input_required_result_sampling", ask_capital),
+    publish("test_input_required_result_list_roots", show_roots),
+    publish("greet", greet, Name),
+    publish("slow_compute", compute, Compute),
+    publish("failing_job", fail),
+    publish("protocol_error_job", break_protocol),
+    task_only=["failing_job", "test_tool_with_task"],
     prompts=[
+        ServedPrompt("test_input_required_result_prompt", write_with_context),
         ServedPrompt("test_prompt_with_image", write_with_image),
         ServedPrompt("test_prompt_with_embedded_resource", write_with_resource),
     ],

@@ -26,6 +26,10 @@ from tests.support.effort import EFFORT
 FOLDER = Path(__file__).parent
 EXPECTED: dict[str, dict[str, str]] = yaml.safe_load((FOLDER / "expected_failures.yml").read_text(encoding="utf-8"))
 SUITE = shutil.which("conformance")
+LEAST = {"2025-03-26": 1, "2025-06-18": 25, "2025-11-25": 30, "2026-07-28": 30}
+"""Scenarios that each revision has at least."""
+TASKS = ("lifecycle", "capability-negotiation", "wire-fields", "request-state-removal", "mrtr-input", "request-headers")
+MORE_TASKS = ("dispatch-and-envelope", "status-notifications", "required-task-error", "mrtr-composition")
 PASSED = ("SUCCESS", "INFO", "SKIPPED", "WARNING")
 
 
@@ -40,7 +44,7 @@ async def test_the_server_has_what_the_suite_calls(era: Era) -> None:
 
 
 def test_each_expected_failure_has_a_reason() -> None:
-    assert set(EXPECTED) == {"2025-11-25", "2026-07-28"}
+    assert set(EXPECTED) == {"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
     assert all(len(reason.split()) > 2 for failures in EXPECTED.values() for reason in failures.values())
 
 
@@ -66,9 +70,20 @@ def test_all_other_scenarios_pass(address: str, revision: str, tmp_path: Path) -
     command = [SUITE, "server", "--url", address, "--suite", "all", "--spec-version", revision, "-o", str(tmp_path)]
     subprocess.run(command, check=False, capture_output=True, timeout=300)
     results = {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in tmp_path.rglob("checks.json")}
-    assert len(results) > 30
+    assert len(results) >= LEAST[revision]
     failed = {name for name, checks in results.items() if any(one["status"] not in PASSED for one in checks)}
     assert {_name_scenario(name) for name in failed} == set(EXPECTED[revision])
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(EFFORT == 1 or SUITE is None, reason="needs the suite, which npm installs: run `make soak`")
+@pytest.mark.parametrize("scenario", [*TASKS, *MORE_TASKS])
+def test_the_tasks_extension(address: str, scenario: str, tmp_path: Path) -> None:
+    assert SUITE is not None
+    command = [SUITE, "server", "--url", address, "--scenario", f"tasks-{scenario}", "-o", str(tmp_path)]
+    subprocess.run(command, check=False, capture_output=True, timeout=120)
+    (checks,) = [json.loads(path.read_text(encoding="utf-8")) for path in tmp_path.rglob("checks.json")]
+    assert [one for one in checks if one["status"] not in PASSED] == []
 
 
 def _arguments(port: int) -> list[str]:

@@ -436,5 +436,6 @@ def test_a_missing_extra_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == (
-        'tactician.serve.McpPublisher needs mcp_types, which is not installed. Run: pip install "tactician[mcp]"\n'
+        "tactician.serve.McpPublisher needs mcp_types, which is not installed. "
+        'In your clone of Tactician, run: pip install ".[mcp]"\n'
     )

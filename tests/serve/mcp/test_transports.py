@@ -64,6 +64,42 @@ class TestStdio:
             assert '"status":"completed"' in str(client.call("run_status", run))
 
 
+CLERK = """
+from tactician import Agent, tool
+from tactician.testing import ScriptedModel, ToolCall
+
+@tool(needs_approval=True)
+def delete(path: str) -> str:
+    '''Delete a file.'''
+    return f"deleted {path}"
+
+clerk = Agent("Clerk", tools=[delete], model=ScriptedModel(ToolCall("delete", path="a"), "It is gone"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "setting", "approves"),
+    [
+        ([], "", False),
+        (["--lets-callers-approve"], "", True),
+        ([], "[serve]\nlets_callers_approve = true", True),
+        (["--no-callers-approve"], "[serve]\nlets_callers_approve = true", False),
+    ],
+)
+async def test_whether_callers_approve_is_an_option_and_a_setting(
+    tmp_path: Path, arguments: list[str], setting: str, approves: bool
+) -> None:
+    file, settings = tmp_path / "clerk.py", tmp_path / "tactician.toml"
+    file.write_text(CLERK, encoding="utf-8")
+    settings.write_text(setting, encoding="utf-8")
+    server = command(str(file), "--store", str(tmp_path / "runs.db"), *arguments)
+    server.env = {**(server.env or {}), "TACTICIAN_CONFIG": str(settings)}
+    async with Client(server) as client:
+        waiting = (await client.call_tool("clerk", {"request": "delete a"})).structured_content
+        answer = {"run_id": waiting["run_id"], "request_id": waiting["requests"][0]["id"], "answer": True}
+        assert (await client.call_tool("respond", answer)).is_error is not approves
+
+
 class RawClient:
     """Client of the old era that cannot show forms."""
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
+from pydantic import JsonValue
 
-from tactician import Agent, Platform, RunStatus, achieves_goal, action, planned_agent
+from tactician import Agent, Ensemble, Platform, Review, RunStatus, Task, achieves_goal, action, planned_agent
 from tactician.process import ask_human
 from tactician.serve import McpPublisher
-from tactician.stores import SqliteStore
+from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.serve.mcp.kitchen import ERAS, Era, Person, Wish, Wishes, connect, create_platform, delete, read, read_json
 from tests.support.waiting import eventually
@@ -131,6 +132,71 @@ class TestClientsThatCannotAsk:
             ):
                 result = await client.call_tool(tool_name, {"run_id": run.run_id, **arguments})
                 assert (result.is_error, "There is no run with the id" in read(result)) == (True, True)
+
+
+def create_script() -> ScriptedModel:
+    return ScriptedModel(ToolCall("delete", path="a"), "It is gone")
+
+
+def publish_careful(*, approve: bool = False, model: ScriptedModel | None = None) -> McpPublisher:
+    """Two agents that wait for decisions: an approval of a tool, and an answer that needs a role."""
+    platform = Platform(model or create_script(), store=MemoryStore())
+    judged = Task("Write", handler=lambda _: "x", review=Review.after(required_role="editor"))
+    return McpPublisher(
+        platform, Agent("Clerk", tools=[delete]), Ensemble("Desk", [judged]), lets_callers_approve=approve
+    )
+
+
+CALLS = (("clerk", {"request": "delete a"}, True), ("desk", {"request": "go"}, {"action": "approve"}))
+
+
+@pytest.mark.parametrize("era", ERAS)
+class TestDecisions:
+    @pytest.mark.parametrize(("name", "arguments", "answer"), CALLS)
+    async def test_a_model_does_not_decide(
+        self, era: Era, name: str, arguments: dict[str, str], answer: JsonValue
+    ) -> None:
+        async with connect(publish_careful(), era) as client:
+            waiting = await client.call_tool(name, arguments)
+            asked = find_request(waiting)
+            assert f"The tool respond cannot answer {asked['request_id']}. A person decides that" in read(waiting)
+            assert "Then call the tool respond" not in read(waiting)
+            refused = await client.call_tool("respond", {**asked, "answer": answer})
+            assert refused.is_error
+            assert read(refused).startswith(f"respond cannot answer {asked['request_id']}. A person decides that: in a")
+            status = read_json(await client.call_tool("run_status", {"run_id": asked["run_id"]}))
+            assert status["status"] == "waiting"
+
+    async def test_it_may_approve_where_the_program_says_so(self, era: Era) -> None:
+        async with connect(publish_careful(approve=True), era) as client:
+            waiting = await client.call_tool("clerk", {"request": "delete a"})
+            assert "Then call the tool respond" in read(waiting)
+            done = await client.call_tool("respond", {**find_request(waiting), "answer": True})
+            assert read(done) == "It is gone"
+
+    async def test_a_role_is_needed_also_where_callers_approve(self, era: Era) -> None:
+        async with connect(publish_careful(approve=True), era) as client:
+            waiting = await client.call_tool("desk", {"request": "go"})
+            refused = await client.call_tool("respond", {**find_request(waiting), "answer": {"action": "approve"}})
+            assert (refused.is_error, "editor" in read(refused)) == (True, True)
+
+    async def test_a_form_reaches_the_person_whatever_the_model_answers(self, era: Era) -> None:
+        person = Person("cancel", {"approved": False, "reason": "keep it"})
+        model = create_script()
+        async with connect(publish_careful(model=model), era, person) as client:
+            waiting = await client.call_tool("clerk", {"request": "delete a"})
+            result = await client.call_tool("respond", {**find_request(waiting), "answer": True})
+            assert read(result) == "It is gone"  # the script says so; the tool was not called
+        assert len(person.asked) == 2
+        assert "keep it" in model.calls[-1].prompt
+
+    async def test_a_person_of_the_program_decides(self, era: Era) -> None:
+        publisher = publish_careful()
+        async with connect(publisher, era) as client:
+            asked = find_request(await client.call_tool("clerk", {"request": "delete a"}))
+            await publisher.platform.respond(asked["run_id"], asked["request_id"], True)
+            status = read_json(await client.call_tool("run_status", {"run_id": asked["run_id"]}))
+        assert (status["status"], status["output"]) == ("completed", "It is gone")
 
 
 async def test_a_state_that_was_tampered_with_is_refused() -> None:

@@ -81,7 +81,7 @@ def test_no_representation_shows_the_environment() -> None:
 async def test_more_output_than_the_limit_is_dropped_and_the_program_goes_on() -> None:
     code = "import sys; sys.stdout.write('x' * 3_000_000); sys.stderr.write('end')"
     told = await call_json(run.with_limits(max_output=1_000), arguments=python(code))
-    assert told == {"exit_code": 0, "output": f"{'x' * 1_000}\n[cut: 2999000 more bytes]", "errors": "end"}
+    assert told == {"exit_code": 0, "output": f"{'x' * 1_000}\n[cut: 2,999,000 more bytes]", "errors": "end"}
 
 
 FAMILY = """

@@ -1,46 +1,89 @@
-/** Chat with an agent: each message continues the conversation, and its answer comes in pieces. */
+/** Chat with an agent: each message continues the conversation, whose id is in the address. */
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
-import { api } from "../../api/client";
-import { sendMessage } from "../../api/conversation";
-import type { AgentForm, Json } from "../../api/types";
+import { api, ApiProblem } from "../../api/client";
+import { readConversation, sendMessage } from "../../api/conversation";
+import type { AgentForm, Json, RunForm } from "../../api/types";
+import { Answer } from "../../components/answer";
 import { ProblemNote } from "../../components/empty";
-import { linkTo } from "../../router";
-import { MessageView, RoleName } from "../run/messages";
+import { clip, formatAge } from "../../lib/format";
+import { submitByKey } from "../../lib/keys";
+import { linkTo, replaceAddress } from "../../router";
+import { findChat, listChats, rememberChat } from "../../state/chats";
+import { now } from "../../state/clock";
+import { Refresh } from "../../state/refresh";
+import { field } from "../../state/span-events";
+import { MessageView, partsOf, RoleName } from "../run/messages";
 
-/** Latest runs among which that of an answer is. */
-const LATEST = 50;
+/** Milliseconds between two looks at a run that waits for a person. */
+const LOOK = 1500;
+const UNFINISHED = ["not started", "running", "waiting", "paused"];
 
-interface Entry {
-  message: Json;
-  runId: string | null;
-  waits: boolean;
+export function addressOf(agent: AgentForm, id: string): string {
+  return linkTo(`agents/${encodeURIComponent(agent.id)}`, { try: "chat", chat: id });
 }
 
-export function Chat({ agent }: { agent: AgentForm }) {
-  const id = useRef(crypto.randomUUID?.() ?? String(Math.random()).slice(2));
-  const entries = useSignal<readonly Entry[]>([]);
+export function ChatTab({ agent, id }: { agent: AgentForm; id: string | null }) {
+  useEffect(() => {
+    if (id === null) replaceAddress(addressOf(agent, createId()));
+  }, [agent.id, id]);
+  return id === null ? null : <Chat key={id} agent={agent} id={id} />;
+}
+
+function createId(): string {
+  return crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+}
+
+function Chat({ agent, id }: { agent: AgentForm; id: string }) {
+  const messages = useSignal<readonly Json[]>([]);
+  const run = useSignal<RunForm | null>(null);
   const partial = useSignal<string | null>(null);
   const problem = useSignal("");
   const text = useSignal("");
   const end = useRef<HTMLDivElement>(null);
-  useEffect(() => end.current?.scrollIntoView({ block: "nearest" }), [entries.value, partial.value]);
-  const add = (role: string, content: string, runId: string | null = null, waits = false): void => {
-    entries.value = [...entries.value, { message: { role, content }, runId, waits }];
-  };
+  const wanted = useRef(findChat(agent.id, id)?.run ?? null);
+  const refresh = useMemo(
+    () =>
+      new Refresh({
+        read: async (signal) => {
+          const { current } = wanted;
+          const found = current === null ? null : await readRun(current, signal);
+          return { found, messages: await readMessages(id, signal) };
+        },
+        take: (answer) => {
+          if (partial.value !== null) return; // an answer is coming, which the conversation does not have yet
+          run.value = answer.found;
+          if (answer.messages.length >= messages.value.length || !isOpen(answer.found)) messages.value = answer.messages;
+        },
+        report: (reason) => (problem.value = reason),
+      }),
+    [id],
+  );
+  useEffect(() => {
+    if (findChat(agent.id, id) !== null) refresh.renew();
+    const timer = setInterval(() => isOpen(run.value) && !document.hidden && refresh.request(), LOOK);
+    return () => {
+      clearInterval(timer);
+      refresh.close();
+    };
+  }, [id]);
+  useEffect(() => end.current?.scrollIntoView({ block: "nearest" }), [messages.value, partial.value, run.value]);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const message = text.value.trim();
     if (message === "" || partial.value !== null) return;
-    text.value = "";
-    problem.value = "";
-    partial.value = "";
-    add("user", message);
+    text.value = problem.value = partial.value = "";
+    messages.value = [...messages.value, { role: "user", content: message }];
+    rememberChat(agent.id, id, wanted.current);
     try {
-      const answer = await sendMessage(id.current, agent.id, message, (piece) => (partial.value += piece));
-      add("assistant", answer.text, await findRun(answer.run_id), answer.pending.length > 0);
+      const answer = await sendMessage(id, agent, message, (piece) => (partial.value = piece));
+      wanted.current = answer.run_id;
+      rememberChat(agent.id, id, answer.run_id);
+      if (answer.text !== "") messages.value = [...messages.value, { role: "assistant", content: answer.text }];
+      partial.value = null;
+      refresh.renew();
     } catch (error) {
       problem.value = (error as Error).message;
     } finally {
@@ -49,19 +92,13 @@ export function Chat({ agent }: { agent: AgentForm }) {
   };
   return (
     <div class="chat">
-      <div class="messages" role="log" aria-label={`Chat with ${agent.name}`}>
-        {entries.value.length === 0 && <p class="muted">Each message continues the conversation.</p>}
-        {entries.value.map((entry, index) => (
-          <div key={index} class="chat-entry">
-            <MessageView message={entry.message} />
-            {entry.runId !== null && (
-              <p class="chat-note">
-                {entry.waits && <a href={linkTo("waiting", { run: entry.runId })}>It waits for a person</a>}{" "}
-                <a href={linkTo(`runs/${encodeURIComponent(entry.runId)}`)}>Look at the run</a>
-              </p>
-            )}
-          </div>
+      <ChatList agent={agent} current={id} said={messages.value.length} />
+      <div class="messages" role="log" aria-label={`Chat with ${agent.name}`} tabIndex={0}>
+        {messages.value.length === 0 && <p class="muted">Each message continues the conversation.</p>}
+        {messages.value.map((message, index) => (
+          <MessageView key={index} message={message} />
         ))}
+        {run.value !== null && <Questions run={run.value} onAnswered={() => refresh.renew()} />}
         {partial.value !== null && (
           <article class="message assistant partial">
             <RoleName role="model" />
@@ -70,8 +107,13 @@ export function Chat({ agent }: { agent: AgentForm }) {
         )}
         <div ref={end} />
       </div>
+      {run.value !== null && (
+        <p class="chat-note">
+          <a href={linkTo(`runs/${encodeURIComponent(run.value.id)}`)}>Look at the run</a>
+        </p>
+      )}
       <ProblemNote message={problem.value} />
-      <form class="chat-form" onSubmit={submit}>
+      <form class="chat-form" onSubmit={submit} onKeyDown={submitByKey}>
         <label class="visually-hidden" for="chat-text">
           Message
         </label>
@@ -90,9 +132,100 @@ export function Chat({ agent }: { agent: AgentForm }) {
   );
 }
 
-/** Return the id of a run that the server keeps; `null` for one that left no record. */
-async function findRun(id: string | null): Promise<string | null> {
-  if (id === null) return null;
-  const { runs } = await api.latestRuns(LATEST);
-  return runs.some((run) => run.id === id) ? id : null;
+/** What the answer waits for, which somebody may answer in the chat. */
+function Questions({ run, onAnswered }: { run: RunForm; onAnswered: () => void }) {
+  return (
+    <>
+      {run.pending.map((request) => (
+        <section key={`${request.id} ${request.prompt}`} class="chat-question" aria-label="Question">
+          <p>
+            <strong>It waits for {request.role ?? "a person"}:</strong>
+          </p>
+          <pre class="prompt">{request.prompt}</pre>
+          {request.may_answer ? (
+            <Answer
+              entry={{ run_id: run.id, agent: run.agent, since: run.changed_at, request }}
+              isClosed={false}
+              onAnswered={onAnswered}
+              onTooLate={onAnswered}
+            />
+          ) : (
+            <p class="muted">Somebody else has to answer.</p>
+          )}
+        </section>
+      ))}
+    </>
+  );
+}
+
+/** Conversations with the agent that were begun in this browser. */
+function ChatList({ agent, current, said }: { agent: AgentForm; current: string; said: number }) {
+  const others = listChats(agent.id);
+  const titles = useSignal<Readonly<Record<string, string>>>({});
+  useEffect(() => {
+    for (const chat of others.filter((other) => !(other.id in titles.value))) {
+      readMessages(chat.id)
+        .then((messages) => {
+          const first = messages.find((message) => field(message, "role") === "user");
+          if (first !== undefined) titles.value = { ...titles.value, [chat.id]: clip(textOf(first), 60) };
+        })
+        .catch(() => {}); // the list is without it
+    }
+  }, [others.length, said]); // the server has a conversation once its first message is answered
+  const shown = others.filter((chat) => chat.id in titles.value);
+  return (
+    <details class="chat-list">
+      <summary>
+        Conversations <span class="muted">{shown.length}</span>
+      </summary>
+      <ul aria-label="Conversations">
+        {shown.map((chat) => (
+          <li key={chat.id}>
+            <a href={addressOf(agent, chat.id)} aria-current={chat.id === current ? "page" : undefined}>
+              {titles.value[chat.id]}
+            </a>{" "}
+            <span class="muted">{formatAge(chat.at / 1000, now.value)}</span>
+          </li>
+        ))}
+        <li>
+          <a href={linkTo(`agents/${encodeURIComponent(agent.id)}`, { try: "chat" })}>New conversation</a>
+        </li>
+      </ul>
+    </details>
+  );
+}
+
+/** Return what people and the agent said in a conversation; nothing of one that has not begun. */
+async function readMessages(id: string, signal?: AbortSignal): Promise<Json[]> {
+  try {
+    const { messages } = await readConversation(id, signal);
+    return messages.filter((message) => isSaid(message));
+  } catch (error) {
+    if (error instanceof ApiProblem && error.status === 404) return [];
+    throw error;
+  }
+}
+
+/** Return a run; `null` for one that left no record, or that somebody else has started. */
+async function readRun(id: string, signal: AbortSignal): Promise<RunForm | null> {
+  try {
+    return await api.run(id, signal);
+  } catch (error) {
+    if (error instanceof ApiProblem && [403, 404].includes(error.status)) return null;
+    throw error;
+  }
+}
+
+function isOpen(run: RunForm | null): boolean {
+  return run !== null && UNFINISHED.includes(run.status);
+}
+
+function isSaid(message: Json): boolean {
+  const role = field(message, "role");
+  return role === "user" || (role === "assistant" && textOf(message) !== "");
+}
+
+function textOf(message: Json): string {
+  const texts = partsOf(message).filter((part) => field(part, "kind") === "text");
+  return texts.map((part) => String(field(part, "text"))).join(" ").trim();
 }

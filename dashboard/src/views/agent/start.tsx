@@ -6,6 +6,7 @@ import { api } from "../../api/client";
 import type { AgentForm, Json } from "../../api/types";
 import { ProblemNote } from "../../components/empty";
 import { SchemaForm } from "../../components/schema-form";
+import { submitByKey } from "../../lib/keys";
 import { linkTo, navigate } from "../../router";
 import { noteRun } from "../../state/runs";
 
@@ -60,7 +61,7 @@ function TextForm({ isBusy, onSubmit }: { isBusy: boolean; onSubmit: (text: stri
     onSubmit(text.value);
   };
   return (
-    <form class="form" onSubmit={submit}>
+    <form class="form" onSubmit={submit} onKeyDown={submitByKey}>
       <label class="field">
         <span>Request</span>
         <textarea
@@ -68,9 +69,6 @@ function TextForm({ isBusy, onSubmit }: { isBusy: boolean; onSubmit: (text: stri
           required
           value={text}
           onInput={(event) => (text.value = event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit();
-          }}
         />
       </label>
       <button class="button primary" type="submit" disabled={isBusy}>

@@ -4,7 +4,7 @@ import type { Json } from "../../api/types";
 import { JsonView, LongText } from "../../components/json";
 import { addressOf, Picture } from "../../components/picture";
 import { clip } from "../../lib/format";
-import { field } from "../../state/trace";
+import { field } from "../../state/span-events";
 
 const LONG = 1500;
 
@@ -73,7 +73,7 @@ export function RoleName({ role }: { role: string }) {
   return <span class="role">{role}</span>;
 }
 
-function partsOf(message: Json): Json[] {
+export function partsOf(message: Json): Json[] {
   const parts = field(message, "parts");
   if (Array.isArray(parts)) return parts;
   const content = field(message, "content");

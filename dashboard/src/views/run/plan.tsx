@@ -3,13 +3,14 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { api } from "../../api/client";
-import type { DiagramForm, PlanForm, RunDetailsForm } from "../../api/types";
+import type { DiagramForm, RunDetailsForm } from "../../api/types";
 import { EmptyState } from "../../components/empty";
 import { GraphView } from "../../components/graph";
 import { shortName } from "../../lib/format";
 import { drawPlan, paintDiagram, type PlanState } from "../../lib/plan-graph";
 import { agents, readAgents, readDiagram } from "../../state/agents";
+import { statusOfAction } from "../../state/restored-spans";
+import { NOTHING } from "../../state/span-events";
 import type { RunPage } from "../../state/run-page";
 import type { Revision } from "../../state/trace";
 
@@ -20,7 +21,6 @@ export function PlanPanel({ page, details }: { page: RunPage; details: RunDetail
   const process = useSignal(details.run.id);
   const chosen = useSignal<number | null>(null);
   const diagram = useSignal<DiagramForm | null>(null);
-  const reasons = useReasons(page);
   useEffect(readAgents, []);
   const all = listProcesses(details);
   const current = all.find((entry) => entry.run.id === process.value) ?? all[0];
@@ -55,7 +55,7 @@ export function PlanPanel({ page, details }: { page: RunPage; details: RunDetail
         <RevisionView
           revisions={revisions}
           index={index}
-          why={reasons.value.find((plan) => plan.run_id === revision.runId && Math.abs(plan.at - revision.at) < 1e-6)?.why ?? ""}
+          why={page.plans.value.find((plan) => plan.run_id === revision.runId && Math.abs(plan.at - revision.at) < 1e-6)?.why ?? ""}
           state={state}
           onChoose={(next) => (chosen.value = next === revisions.length - 1 ? null : next)}
         />
@@ -111,6 +111,7 @@ function RevisionView({ revisions, index, why, state, onChoose }: RevisionViewPr
         {steps.map((name) => (
           <li key={name} data-status={state.actions.get(name) ?? "planned"} class={added.includes(name) ? "added" : ""}>
             {name}
+            {state.actions.get(name) === NOTHING && <span class="muted"> {NOTHING}</span>}
           </li>
         ))}
         {gone.map((name) => (
@@ -128,7 +129,9 @@ function RevisionView({ revisions, index, why, state, onChoose }: RevisionViewPr
 }
 
 function causeOf(revision: Revision): string {
+  if (revision.stop !== null) return `when the run continued after ${revision.stop === "wait" ? "it had waited" : "an interruption"}`;
   if (revision.error !== "") return `after ${revision.after} failed: ${revision.error}`;
+  if (revision.gaveNothing) return `after ${revision.after} ${NOTHING}`;
   return revision.after === "" ? "as the situation changed" : `after ${revision.after}, as the situation was not as expected`;
 }
 
@@ -139,7 +142,7 @@ function reasonOf({ plan }: Revision): string {
 }
 
 function Legend() {
-  const tones = { good: "done or there", active: "running", wait: "waits", bad: "failed or missing", planned: "planned, in this order" };
+  const tones = { good: "done or there", active: "running", wait: "waits", quiet: "gave nothing", bad: "failed or missing", planned: "planned, in this order" };
   return (
     <ul class="legend" aria-label="Colors">
       {Object.entries(tones).map(([tone, text]) => (
@@ -151,19 +154,6 @@ function Legend() {
   );
 }
 
-function useReasons(page: RunPage) {
-  const reasons = useSignal<readonly PlanForm[]>([]);
-  const count = page.trace.revisions.length;
-  useEffect(() => {
-    if (count === 0) return;
-    api.plans(page.id).then(
-      (answer) => (reasons.value = answer.plans),
-      () => {},
-    );
-  }, [count]);
-  return reasons;
-}
-
 function listProcesses(details: RunDetailsForm): RunDetailsForm[] {
   const found = details.run.kind === "process" ? [details] : [];
   return [...found, ...details.children.flatMap(listProcesses)];
@@ -171,7 +161,7 @@ function listProcesses(details: RunDetailsForm): RunDetailsForm[] {
 
 function findState(page: RunPage, details: RunDetailsForm, revision: Revision | null, isCurrent: boolean): PlanState {
   const actions = new Map<string, string>();
-  for (const entry of details.history) actions.set(entry.name, entry.error === null ? "completed" : "failed");
+  for (const entry of details.history) actions.set(entry.name, statusOfAction(entry));
   for (const span of page.trace.run(details.run.id)?.children ?? []) {
     if (span.kind === "action") actions.set(span.name, span.status);
   }

@@ -5,7 +5,8 @@ import { StatusBadge } from "../../components/badge";
 import { JsonView, LongText } from "../../components/json";
 import { Fact } from "../../components/page";
 import { formatCount, formatDuration, formatFullTime } from "../../lib/format";
-import { field, type Span } from "../../state/trace";
+import { field } from "../../state/span-events";
+import type { Span } from "../../state/trace";
 import { MessageView, parse } from "./messages";
 
 export function SpanDetail({ span, onClose }: { span: Span; onClose: () => void }) {

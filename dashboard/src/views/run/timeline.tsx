@@ -7,6 +7,7 @@ import { toneOf } from "../../components/badge";
 import { useWindow } from "../../components/virtual";
 import { formatDuration } from "../../lib/format";
 import { TimeScale } from "../../lib/time-scale";
+import { NOTHING } from "../../state/span-events";
 import type { Span } from "../../state/trace";
 
 const ROW = 30;
@@ -152,7 +153,7 @@ function TimelineRow({ row, scale, end, isSelected, onSelect, onToggle }: Timeli
       <div class="timeline-track" data-tone={tone}>
         <div class="timeline-scale">
           {scale.gaps.map((gap) => (
-            <span class="gap" key={gap.from} style={{ left: percent(gap.from), width: percent(gap.to - gap.from) }} />
+            <span class="gap" key={gap.from} title={`waited ${formatDuration(gap.seconds)}`} style={{ left: percent(gap.from), width: percent(gap.to - gap.from) }} />
           ))}
           {span.segments.map((segment, index) => {
             const left = scale.place(segment.start);
@@ -168,6 +169,7 @@ function TimelineRow({ row, scale, end, isSelected, onSelect, onToggle }: Timeli
           })}
           <span class="bar-note" style={{ left: percent(until) }}>
             {formatDuration(seconds)}
+            {[NOTHING, "interrupted"].includes(span.status) && `, ${span.status}`}
           </span>
         </div>
       </div>

@@ -114,7 +114,7 @@ class HierarchicalAgents(BaseRunnable[T_co]):
             AgentNotFoundError: when there is no such department.
             RunError: when it fails.
         """
-        return await self.find_manager(name).run(input, context=self._with_trace(context), budget=budget)
+        return await self.find_manager(name).run(input, context=self.prepare_context(context), budget=budget)
 
 
 def _create_supervisor(department: Department, max_turns: int) -> Agent[object]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast, overload
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tactician.agents.base import BaseRunnable, find_input_types
 from tactician.agents.composition import Member
@@ -25,16 +26,21 @@ from tactician.runs import (
     RunResult,
     RunStatus,
     messages_of,
+    need_member,
+    need_members,
 )
 
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True, default=object)
 DEFAULT_MAX_ROUNDS = 2
 
 
-class AgentNetwork(BaseRunnable[object]):
+class AgentNetwork(BaseRunnable[T_co]):
     """Discussion between peers, who speak in turn and see the earlier contributions as `[Peer]: text`.
 
     Without a synthesizer the last contribution is the answer. All contributions, in their order, are `related`; a
-    failed contribution is among them, with the status `FAILED`, and is not shown to the peers.
+    failed contribution is among them, with the status `FAILED`, and is not shown to the peers. The output type is that
+    of the synthesizer, or that of the peers without one.
 
     Args:
         name: the name.
@@ -45,8 +51,33 @@ class AgentNetwork(BaseRunnable[object]):
         description: the purpose; the names of the members by default.
 
     Raises:
-        DeclarationError: when there are not two peers, two have the same name, or there are no rounds.
+        DeclarationError: when there are not two peers, a member is not a Runnable, two have the same name, or there are
+            no rounds.
     """
+
+    @overload
+    def __init__(
+        self: AgentNetwork[T],
+        name: str,
+        peers: Sequence[Runnable[T]],
+        *,
+        synthesizer: None = None,
+        max_rounds: int = DEFAULT_MAX_ROUNDS,
+        concurrent: bool = False,
+        description: str | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: AgentNetwork[T],
+        name: str,
+        peers: Sequence[Runnable],
+        *,
+        synthesizer: Runnable[T],
+        max_rounds: int = DEFAULT_MAX_ROUNDS,
+        concurrent: bool = False,
+        description: str | None = None,
+    ) -> None: ...
 
     def __init__(
         self,
@@ -58,6 +89,9 @@ class AgentNetwork(BaseRunnable[object]):
         concurrent: bool = False,
         description: str | None = None,
     ) -> None:
+        need_members(f"AgentNetwork {name!r}", "peers", peers)
+        if synthesizer is not None:
+            need_member(f"AgentNetwork {name!r}", "synthesizer", synthesizer)
         checks = (
             (len(peers) > 1, "it needs at least two peers"),
             (max_rounds > 0, "max_rounds must be at least 1"),
@@ -89,7 +123,7 @@ class AgentNetwork(BaseRunnable[object]):
     def input_types(self) -> InputTypes:
         return READS_MESSAGES
 
-    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         discussion = Discussion(self, input, context)
         for number in range(1, self.max_rounds + 1):
             await discussion.run_round(number)
@@ -97,7 +131,8 @@ class AgentNetwork(BaseRunnable[object]):
         if self.synthesizer is not None:
             task = format_briefing(input, discussion.texts)
             answer = await self.synthesizer.run(task, context=context)
-        return as_own_result(answer, context, discussion.contributions)
+        result = as_own_result(answer, context, discussion.contributions)
+        return cast("RunResult[T_co]", result)  # by the overloads of `__init__`
 
     def as_broadcast(self) -> Broadcast:
         """Return a Runnable that asks each peer once, independently of the others."""
@@ -105,7 +140,7 @@ class AgentNetwork(BaseRunnable[object]):
 
     async def broadcast(
         self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
-    ) -> RunResult[object]:
+    ) -> RunResult[str]:
         """Ask all peers at once, independently of each other; their results are `related`.
 
         Continue a waiting run with `as_broadcast().resume(...)`.
@@ -177,7 +212,7 @@ class Discussion:
         return (SystemMessage(role), *self._shared, UserMessage(turn))
 
 
-class Broadcast(BaseRunnable[object]):
+class Broadcast(BaseRunnable[str]):
     """Peers of a network, each asked once and independently; see `AgentNetwork.as_broadcast`.
 
     Its answer consists of their contributions; their results are `related`.
@@ -202,7 +237,7 @@ class Broadcast(BaseRunnable[object]):
     def input_types(self) -> InputTypes:
         return find_input_types(*self.network.peers)
 
-    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+    async def _work(self, input: Input, context: RunContext) -> RunResult[str]:
         attempts, peers = Attempts(context), self.network.peers
         results = await gather_or_suspend(*(attempts.run(f"{n}", peer, input) for n, peer in enumerate(peers, start=1)))
         contributions = list(map(format_contribution, peers, results))

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tactician.agents.base import BaseRunnable, find_input_types
 from tactician.agents.composition import Member
 from tactician.agents.results import Attempts, as_own_result, format_briefing, format_contribution
 from tactician.errors import DeclarationError
 from tactician.flow import FlowStep, Scheduler, StepCompleted, gather_or_suspend
-from tactician.runs import Budget, Input, InputTypes, RunContext, Runnable, RunResult, RunStatus
+from tactician.runs import Budget, Input, InputTypes, RunContext, Runnable, RunResult, RunStatus, need_members
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True, default=object)
 
 
-class ParallelAgents(BaseRunnable[object]):
+class ParallelAgents(BaseRunnable[T_co]):
     """Members that work on the same input at once.
 
     The answer of the first member in the list is the answer; those of the others are `related`.
@@ -27,12 +31,13 @@ class ParallelAgents(BaseRunnable[object]):
         description: the purpose; the names of the members by default.
 
     Raises:
-        DeclarationError: when there is no member.
+        DeclarationError: when there is no member, or a member is not a Runnable.
     """
 
-    def __init__(self, name: str, members: Sequence[Runnable], *, description: str | None = None) -> None:
+    def __init__(self, name: str, members: Sequence[Runnable[T_co]], *, description: str | None = None) -> None:
         if not members:
             raise DeclarationError(f"ParallelAgents {name!r}", ["it needs at least one member"])
+        need_members(f"ParallelAgents {name!r}", "members", members)
         self.name = name
         self.members = tuple(members)
         self.description = description or f"{', '.join(member.name for member in members)}, all at once"
@@ -50,7 +55,7 @@ class ParallelAgents(BaseRunnable[object]):
     def input_types(self) -> InputTypes:
         return find_input_types(*self.members)
 
-    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         places = [context, *[context.as_internal()] * (len(self.members) - 1)]
         runs = (
             member.run(input, context=place.at(key))
@@ -59,17 +64,17 @@ class ParallelAgents(BaseRunnable[object]):
         primary, *others = await gather_or_suspend(*runs)
         return as_own_result(primary, context, others)
 
-    def as_first_of(self) -> FirstOf:
+    def as_first_of(self) -> FirstOf[T_co]:
         """Return a Runnable of the same members in which the first to succeed gives the answer."""
         return FirstOf(self)
 
-    def as_synthesis(self, synthesizer: Runnable) -> Synthesis:
+    def as_synthesis(self, synthesizer: Runnable[T]) -> Synthesis[T]:
         """Return a Runnable of the same members whose answers the synthesizer combines."""
         return Synthesis(self, synthesizer)
 
     async def run_first(
         self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
-    ) -> RunResult[object]:
+    ) -> RunResult[T_co]:
         """Return the result of the first member to succeed, and cancel the others.
 
         Continue a waiting run with `as_first_of().resume(...)`.
@@ -80,8 +85,8 @@ class ParallelAgents(BaseRunnable[object]):
         return await self.as_first_of().run(input, context=context, budget=budget)
 
     async def run_and_synthesize(
-        self, input: Input, *, synthesizer: Runnable, context: RunContext | None = None, budget: Budget | None = None
-    ) -> RunResult[object]:
+        self, input: Input, *, synthesizer: Runnable[T], context: RunContext | None = None, budget: Budget | None = None
+    ) -> RunResult[T]:
         """Run all members, and return the synthesizer's answer; the results of the members are `related`.
 
         Continue a waiting run with `as_synthesis(synthesizer).resume(...)`.
@@ -92,14 +97,14 @@ class ParallelAgents(BaseRunnable[object]):
         return await self.as_synthesis(synthesizer).run(input, context=context, budget=budget)
 
 
-class FirstOf(BaseRunnable[object]):
+class FirstOf(BaseRunnable[T_co]):
     """Members of a group that work at once, where the first to succeed answers; see `ParallelAgents.as_first_of`.
 
     Args:
         group: the group of the members.
     """
 
-    def __init__(self, group: ParallelAgents) -> None:
+    def __init__(self, group: ParallelAgents[T_co]) -> None:
         self.name = f"{group.name} (first)"
         self.description = group.description
         self.trace = group.trace
@@ -115,7 +120,7 @@ class FirstOf(BaseRunnable[object]):
     def input_types(self) -> InputTypes:
         return find_input_types(*self.group.members)
 
-    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         attempts, members = Attempts(context), dict(_number_members(self.group.members))
 
         def attempt(key: str) -> FlowStep[RunResult[object]]:
@@ -135,10 +140,10 @@ class FirstOf(BaseRunnable[object]):
                 contributions = map(format_contribution, members.values(), results)
                 raise attempts.create_error(self.name, input, contributions) from attempts.last_error
         attempts.give_up((key for key in members if key != outcome.key), "another member was first")
-        return as_own_result(outcome.result, context)
+        return cast("RunResult[T_co]", as_own_result(outcome.result, context))  # a member has not failed
 
 
-class Synthesis(BaseRunnable[object]):
+class Synthesis(BaseRunnable[T_co]):
     """Members of a group that work at once, with a synthesizer; see `ParallelAgents.as_synthesis`.
 
     Args:
@@ -146,7 +151,7 @@ class Synthesis(BaseRunnable[object]):
         synthesizer: the Runnable that gets the input and all answers, and combines them.
     """
 
-    def __init__(self, group: ParallelAgents, synthesizer: Runnable) -> None:
+    def __init__(self, group: ParallelAgents, synthesizer: Runnable[T_co]) -> None:
         self.name = f"{group.name} (synthesis)"
         self.description = group.description
         self.trace = group.trace
@@ -163,7 +168,7 @@ class Synthesis(BaseRunnable[object]):
     def input_types(self) -> InputTypes:
         return find_input_types(*self.group.members)
 
-    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         attempts, members = Attempts(context), self.group.members
         results = await gather_or_suspend(
             *(attempts.run(key, member, input) for key, member in _number_members(members))
@@ -172,6 +177,6 @@ class Synthesis(BaseRunnable[object]):
         return as_own_result(await self.synthesizer.run(task, context=context), context, results)
 
 
-def _number_members(members: Sequence[Runnable]) -> Iterable[tuple[str, Runnable]]:
+def _number_members(members: Sequence[Runnable[T]]) -> Iterable[tuple[str, Runnable[T]]]:
     """Return the members with their positions, since names need not be unique."""
     return ((f"{number}", member) for number, member in enumerate(members, start=1))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import getitem
 from typing import Literal, cast
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable, find_input_types
@@ -16,8 +16,20 @@ from tactician.agents.constellations.events import RouteChosen
 from tactician.agents.results import as_own_result, create_failed_result
 from tactician.errors import DeclarationError
 from tactician.llm import LanguageModel, LlmOptions, UserMessage
-from tactician.runs import Input, InputTypes, OutputError, RoutingError, RunContext, Runnable, RunResult, messages_of
+from tactician.runs import (
+    Input,
+    InputTypes,
+    OutputError,
+    RoutingError,
+    RunContext,
+    Runnable,
+    RunResult,
+    messages_of,
+    need_member,
+    need_named_members,
+)
 
+T_co = TypeVar("T_co", covariant=True, default=object)
 _PROMPT = """Who should deal with the message?
 {routes}
 0. none of them
@@ -27,8 +39,10 @@ The message: "{message}"
 Answer with the number only."""
 
 
-class RouterAgent(BaseRunnable[object]):
+class RouterAgent(BaseRunnable[T_co]):
     """Router that asks a model once which Runnable should handle the input, and passes the input on unchanged.
+
+    Its output type is that of its routes and its fallback, of which one gives the answer.
 
     Args:
         name: the name.
@@ -39,7 +53,7 @@ class RouterAgent(BaseRunnable[object]):
         instructions: further instructions for the model.
 
     Raises:
-        DeclarationError: when there is no route.
+        DeclarationError: when there is no route, or a target is not a Runnable.
     """
 
     def __init__(
@@ -47,13 +61,16 @@ class RouterAgent(BaseRunnable[object]):
         name: str,
         *,
         model: str | LlmOptions | LanguageModel | None = None,
-        routes: Mapping[str, Runnable],
-        fallback: Runnable | None = None,
+        routes: Mapping[str, Runnable[T_co]],
+        fallback: Runnable[T_co] | None = None,
         description: str | None = None,
         instructions: str = "",
     ) -> None:
         if not routes:
             raise DeclarationError(f"RouterAgent {name!r}", ["it needs at least one route"])
+        need_named_members(f"RouterAgent {name!r}", "routes", routes, example="{'Sales and prices': sales}")
+        if fallback is not None:
+            need_member(f"RouterAgent {name!r}", "fallback", fallback)
         self.name = name
         self.description = description or "; ".join(routes)
         self.routes = dict(routes)
@@ -79,7 +96,7 @@ class RouterAgent(BaseRunnable[object]):
     def input_types(self) -> InputTypes:
         return find_input_types(*self.routes.values(), self.fallback)
 
-    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         number = await self._parse_route_number(input, context)
         description, target = self._listed[number - 1] if number else ("", self.fallback)
         if target is None:

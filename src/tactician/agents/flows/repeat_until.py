@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
-from typing_extensions import override
+from typing_extensions import TypeForm, override
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.composition import Member
@@ -15,6 +15,7 @@ from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, cho
 from tactician.agents.results import as_own_result, create_failed_result
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
+from tactician.grammar import add_article, format_count
 from tactician.llm import join_text
 from tactician.runs import Input, InputTypes, RepeatLimitError, RunContext, RunResult, messages_of
 from tactician.tools import as_text, find_caller_namespace
@@ -30,7 +31,7 @@ class RepeatUntil(BaseRunnable[T], Generic[T]):
         self,
         step: Step[T],
         until: Step[bool],
-        returning: type[T],
+        returning: TypeForm[T],
         name: str,
         description: str,
         max_iterations: int,
@@ -70,14 +71,15 @@ class RepeatUntil(BaseRunnable[T], Generic[T]):
                 return as_own_result(attempt, context, attempts)
         failed = replace(create_failed_result(input, context), related=tuple(attempts))
         raise RepeatLimitError(
-            f"{self.name}: not as it should be after {self.max_iterations} attempts, the last of which gave: "
+            f"{self.name}: not as it should be after "
+            f"{format_count(self.max_iterations, 'attempt')}, the last of which gave: "
             f"{as_text(attempts[-1].output)}",
             failed,
         )
 
 
 def repeat_until(
-    returning: type[T],
+    returning: TypeForm[T],
     step: StepLike[T],
     until: StepLike[bool],
     *,
@@ -105,7 +107,7 @@ def repeat_until(
     namespace = find_caller_namespace(1)
     repeated = as_step(step, returning, "attempt", namespace, most=3)
     done = as_step(until, bool, "until", namespace, most=2)
-    summary = description or f"gives a {label} as it should be"
+    summary = description or f"gives {add_article(label)} as it should be"
     return RepeatUntil(repeated, done, returning, label, summary, max_iterations)
 
 
@@ -224,7 +226,7 @@ class RepeatUntilAcceptable(BaseRunnable[Scored[T]], Generic[T]):
 
 
 def repeat_until_acceptable(
-    returning: type[T],
+    returning: TypeForm[T],
     generator: StepLike[T],
     evaluator: StepLike[Feedback],
     *,
@@ -256,5 +258,5 @@ def repeat_until_acceptable(
     namespace = find_caller_namespace(1)
     maker = as_step(generator, returning, "generator", namespace, most=3)
     judge = as_step(evaluator, feedback, "evaluator", namespace, most=2)
-    summary = description or f"gives a {label} that is good enough"
+    summary = description or f"gives {add_article(label)} that is good enough"
     return RepeatUntilAcceptable(maker, judge, label, summary, max_iterations=max_iterations, threshold=threshold)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Generic, TypeVar, cast, get_args
 
 from pydantic_core import to_json
-from typing_extensions import override
+from typing_extensions import TypeForm, override
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.composition import Member
@@ -15,6 +15,7 @@ from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, cho
 from tactician.agents.results import Attempts, as_own_result, create_failed_result, format_briefing, format_contribution
 from tactician.errors import DeclarationError
 from tactician.flow import gather_or_suspend
+from tactician.grammar import format_count
 from tactician.runs import Input, InputTypes, NoConsensusError, RunContext, RunError, Runnable, RunResult, RunStatus
 from tactician.tools import as_text, find_caller_namespace, resolve_hints
 
@@ -31,7 +32,7 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
         self,
         generators: Sequence[Step[object]],
         consolidator: Step[T],
-        returning: type[T],
+        returning: TypeForm[T],
         name: str,
         description: str,
         *,
@@ -97,7 +98,7 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
             if result.status is RunStatus.FAILED
         ]
         if len(failed) > self.tolerate:
-            reason = f"{len(failed)} of {len(results)} generators failed, and only {self.tolerate} may"
+            reason = f"{len(failed)} of {format_count(len(results), 'generator')} failed, and only {self.tolerate} may"
             raise RunError(
                 f"{self.name}: {reason}: {'; '.join(failed)}", create_failed_result(input, context)
             ) from attempts.last_error
@@ -105,7 +106,7 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
 
 
 def scatter_gather(
-    returning: type[T],
+    returning: TypeForm[T],
     generators: Sequence[StepLike[object]],
     consolidate: StepLike[T],
     *,
@@ -139,10 +140,10 @@ def scatter_gather(
     kind = elements if elements is not None else find_element_type(consolidate, namespace)
     numbered = enumerate(generators, start=1)
     steps = [
-        as_step(step, cast("type[object] | None", kind), f"{label} {n}", namespace, most=1) for n, step in numbered
+        as_step(step, cast("TypeForm[object] | None", kind), f"{label} {n}", namespace, most=1) for n, step in numbered
     ]
     last = as_step(consolidate, returning, "consolidate", namespace, most=2)
-    summary = description or f"{label}, from {len(steps)} sources"
+    summary = description or f"{label}, from {format_count(len(steps), 'source')}"
     return ScatterGather(steps, last, returning, label, summary, max_concurrency=max_concurrency, tolerate=tolerate)
 
 
@@ -160,7 +161,7 @@ def find_element_type(consolidate: object, namespace: Mapping[str, object]) -> o
 
 
 def consensus(
-    returning: type[T],
+    returning: TypeForm[T],
     sources: Sequence[StepLike[T]],
     *,
     agree: StepLike[T] | None = None,
@@ -205,7 +206,7 @@ def consensus(
         counts = "; ".join(
             f"{votes} x {as_text(answers[keys.index(value)])}" for value, votes in Counter(keys).most_common()
         )
-        reason = f"{label}: no answer has {needed} votes, and more than any other: {counts}"
+        reason = f"{label}: no answer has {format_count(needed, 'vote')}, and more than any other: {counts}"
         raise NoConsensusError(reason, create_failed_result(question, run))
 
     last = as_step(vote if agree is None else agree, returning, "agree", namespace, most=2)

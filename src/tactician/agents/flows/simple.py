@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from typing_extensions import override
+from typing_extensions import TypeForm, override
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.composition import Member
 from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, choose_label, simplify_input
 from tactician.agents.results import as_own_result
+from tactician.grammar import add_article
 from tactician.runs import Input, InputTypes, RunContext, RunResult
 from tactician.tools import find_caller_namespace
 
@@ -19,7 +20,7 @@ T = TypeVar("T")
 class SimpleAgent(BaseRunnable[T], Generic[T]):
     """Single step as an agent; see `simple_agent`."""
 
-    def __init__(self, step: Step[T], returning: type[T], name: str, description: str) -> None:
+    def __init__(self, step: Step[T], returning: TypeForm[T], name: str, description: str) -> None:
         self.output_type = returning
         self.name = name
         self.description = description
@@ -44,7 +45,7 @@ class SimpleAgent(BaseRunnable[T], Generic[T]):
 
 
 def simple_agent(
-    returning: type[T], step: StepLike[T], *, name: str | None = None, description: str | None = None
+    returning: TypeForm[T], step: StepLike[T], *, name: str | None = None, description: str | None = None
 ) -> SimpleAgent[T]:
     """Return an agent with a single step, from its input to an object of a type.
 
@@ -59,4 +60,4 @@ def simple_agent(
     """
     label = choose_label(name, returning)
     converted = as_step(step, returning, label, find_caller_namespace(1), most=1)
-    return SimpleAgent(converted, returning, label, description or f"gives a {label}")
+    return SimpleAgent(converted, returning, label, description or f"gives {add_article(label)}")

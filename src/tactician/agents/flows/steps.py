@@ -6,11 +6,14 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
+from typing_extensions import TypeForm
+
 from tactician.agents.base import BaseRunnable, TypedRunnable, find_input_types
 from tactician.agents.outputs import accept_output, load_output, save_output
 from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.llm import Text, UserMessage, join_text
 from tactician.loop import InvalidOutput
 from tactician.process import UserInput, allow_questions
@@ -99,7 +102,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
     def __init__(
         self,
         function: Callable[..., T | Awaitable[T]],
-        kind: type[T] | None,
+        kind: TypeForm[T] | None,
         name: str,
         namespace: Mapping[str, object],
         most: int,
@@ -109,7 +112,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         self._function = function
         hints = resolve_hints(_find_annotated(function), namespace)
         # What a lambda returns is known to the flow only, and what a generator returns to itself.
-        self._output = kind if kind is not None else cast("type[T] | None", hints.get("return"))
+        self._output = kind if kind is not None else cast("TypeForm[T] | None", hints.get("return"))
         self._parameters = tuple(_parameters(function, hints, name, most))
 
     def find_types(self, number: int) -> InputTypes:
@@ -171,7 +174,7 @@ class Step(Protocol[T_co]):
 
 
 def as_step(
-    step: StepLike[T], kind: type[T] | None, label: str, namespace: Mapping[str, object], *, most: int
+    step: StepLike[T], kind: TypeForm[T] | None, label: str, namespace: Mapping[str, object], *, most: int
 ) -> Step[T]:
     """Return a function or a Runnable as a step."""
     if isinstance(step, Runnable):
@@ -244,7 +247,7 @@ def _parameters(
             number += 1
         elif parameter.default is parameter.empty:
             raise DeclarationError(
-                name, [f"parameter {parameter.name!r} gets nothing: the step receives {most} values"]
+                name, [f"parameter {parameter.name!r} gets nothing: the step receives {format_count(most, 'value')}"]
             )
 
 

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING
 from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
+    from tactician.agents.planned.components import ComponentAgent as ComponentAgent
     from tactician.agents.planned.components import build_component_agent as build_component_agent
     from tactician.agents.planned.components import combine_specs as combine_specs
     from tactician.agents.planned.components import component as component
     from tactician.agents.planned.components import is_component as is_component
+    from tactician.agents.planned.components import is_component_class as is_component_class
     from tactician.agents.planned.declarations import Planner as Planner
     from tactician.agents.planned.declarations import by_name as by_name
     from tactician.agents.planned.declarations import resolve as resolve
@@ -32,7 +34,9 @@ else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
-            "tactician.agents.planned.components": "build_component_agent combine_specs component is_component",
+            "tactician.agents.planned.components": (
+                "ComponentAgent build_component_agent combine_specs component is_component is_component_class"
+            ),
             "tactician.agents.planned.declarations": "Planner by_name resolve",
             "tactician.agents.planned.decorators": "achieves_goal action condition cost state",
             "tactician.agents.planned.planned": "Planned planned_agent",

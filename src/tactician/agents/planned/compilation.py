@@ -189,12 +189,12 @@ def _build_stuck_handler(sources: Iterable[Source]) -> StuckHandler | None:
     return partial(_handle_stuck, able) if able else None
 
 
-async def _handle_stuck(sources: Iterable[Source], process: ProcessHandle) -> bool:
+async def _handle_stuck(sources: Iterable[Source], process: ProcessHandle) -> bool | str:
     for source in sources:
         owner = process.instance if source.instance is None else source.instance
         handled: object = getattr(owner, "handle_stuck")(process)  # noqa: B009 - a user's method
-        if await handled if isinstance(handled, Awaitable) else handled:
-            return True
+        if resolution := await handled if isinstance(handled, Awaitable) else handled:
+            return resolution if isinstance(resolution, str) else True
     return False
 
 

@@ -71,7 +71,12 @@ def component(
 
 def is_component(value: object) -> bool:
     """Return whether the value is an instance of a `@component` class."""
-    return isinstance(getattr(type(value), COMPONENT, None), _Component)
+    return is_component_class(type(value))
+
+
+def is_component_class(kind: type) -> bool:
+    """Return whether a class is decorated with `@component`."""
+    return isinstance(getattr(kind, COMPONENT, None), _Component)
 
 
 def combine_specs(
@@ -93,7 +98,11 @@ def combine_specs(
     return compile_classes(sources, name, description, planner, needs_goal=False)
 
 
-def build_component_agent(instance: object) -> PlannedAgent:
+class ComponentAgent(PlannedAgent):
+    """Component as an agent of its own."""
+
+
+def build_component_agent(instance: object) -> ComponentAgent:
     """Return a component as an agent of its own, named like its class, which runs the most valuable action.
 
     Raises:
@@ -101,7 +110,7 @@ def build_component_agent(instance: object) -> PlannedAgent:
     """
     kind = type(instance)
     summary = (inspect.getdoc(kind) or kind.__name__).splitlines()[0]
-    return PlannedAgent.of(combine_specs([instance], name=kind.__name__, description=summary).of(instance))
+    return ComponentAgent.of(combine_specs([instance], name=kind.__name__, description=summary).of(instance))
 
 
 def _source(instance: object) -> Source:

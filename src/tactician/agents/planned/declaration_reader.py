@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,10 +36,11 @@ from tactician.agents.planned.signatures import (
     validate_return_type,
 )
 from tactician.errors import DeclarationError
+from tactician.loggers import get_logger
 from tactician.process import get_state_declaration
 from tactician.tools import parse_docstring, resolve_hints
 
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 _MARKS: Final = (ACTION, GOAL, CONDITION, COST)
 Marks: TypeAlias = Mapping[str, object]
 """Declarations of a method, by the attributes that they are kept in."""

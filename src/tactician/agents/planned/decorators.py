@@ -15,6 +15,7 @@ from tactician.agents.planned.declarations import (
     MethodDeclaration,
 )
 from tactician.errors import DeclarationError
+from tactician.grammar import add_article
 from tactician.process import DEFAULT_BINDING, STATE, ActionRetryPolicy, Export, StateDeclaration
 from tactician.prompts import ContributorLike, LlmReference, as_contributor, check_reference
 
@@ -228,7 +229,7 @@ def _create_usage_error(attribute: str, value: object, expected: str) -> Declara
     return DeclarationError(
         decorator,
         [
-            f"it received {value!r}, which is not a {expected}; "
-            f"write {decorator} above a {expected}, and settings by name"
+            f"it received {value!r}, which is not {add_article(expected)}; "
+            f"write {decorator} above {add_article(expected)}, and settings by name"
         ],
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import logging
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
@@ -25,10 +24,12 @@ from types import (
 from typing import TypeAlias, cast
 
 from tactician.agents.planned.expressions import Expression
+from tactician.grammar import add_article
+from tactician.loggers import get_logger
 from tactician.process import Blackboard, OperationContext
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 _Scope: TypeAlias = Mapping[str, object]
 
 _COMPARISONS: Mapping[type[ast.cmpop], Callable[..., object]] = {
@@ -124,7 +125,7 @@ def _evaluate(node: ast.expr, scope: _Scope) -> object:
 
 def _read_attribute(value: object, name: str) -> object:
     if isinstance(value, _CODE):
-        raise TypeError(f"{name!r} of a {type(value).__name__} cannot be read")
+        raise TypeError(f"{name!r} of {add_article(str(type(value).__name__))} cannot be read")
     return getattr(value, name)
 
 

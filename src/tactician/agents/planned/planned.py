@@ -6,7 +6,7 @@ import inspect
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Generic, get_args, get_origin, overload
 
-from typing_extensions import TypeVar
+from typing_extensions import TypeForm, TypeVar
 
 from tactician.agents.base import BaseRunnable, TypedRunnable
 from tactician.agents.blueprint_port import BlueprintLike
@@ -15,6 +15,7 @@ from tactician.agents.planned.methods import Source
 from tactician.agents.planned.planned_agent import DECLARED, AgentDeclaration, PlannedAgent
 from tactician.agents.planned.signatures import Provide
 from tactician.conversation import Conversation
+from tactician.documents import suggest_options
 from tactician.errors import DeclarationError
 from tactician.events import Event
 from tactician.planning import PlanningBudget
@@ -43,6 +44,7 @@ class Planned(Generic[T_co]):
         name: str
         description: str
 
+    @suggest_options
     async def run(
         self,
         input: Input = (),
@@ -59,11 +61,24 @@ class Planned(Generic[T_co]):
             input, named=named, context=context, budget=budget, conversation=conversation, options=options
         )
 
-    def run_sync(self, input: Input, *, conversation: Conversation | None = None) -> RunResult[T_co]:
+    @suggest_options
+    def run_sync(
+        self,
+        input: Input = (),
+        *,
+        named: Named | None = None,
+        context: RunContext | None = None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
+        options: ProcessOptions | None = None,
+    ) -> RunResult[T_co]:
         """Do the same as `run`, in a program without an event loop."""
         agent: PlannedAgent[T_co] = PlannedAgent(self)
-        return agent.run_sync(input, conversation=conversation)
+        return agent.run_sync(
+            input, named=named, context=context, budget=budget, conversation=conversation, options=options
+        )
 
+    @suggest_options
     def stream(
         self,
         input: Input,
@@ -77,6 +92,7 @@ class Planned(Generic[T_co]):
         agent = PlannedAgent(self)
         return agent.stream(input, context=context, budget=budget, conversation=conversation, timeout=timeout)
 
+    @suggest_options
     def stream_text(
         self,
         input: Input,
@@ -117,7 +133,7 @@ class Planned(Generic[T_co]):
         """Return a tool that runs the agent; by default with a single argument, `request`."""
         return PlannedAgent(self).as_tool(name, description, arguments=arguments, prompt=prompt)
 
-    def with_output_type(self, kind: type[T]) -> TypedRunnable[T]:
+    def with_output_type(self, kind: TypeForm[T]) -> TypedRunnable[T]:
         """Return the agent with its output validated as `kind`."""
         return PlannedAgent(self).with_output_type(kind)
 

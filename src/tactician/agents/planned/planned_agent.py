@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Self, cast
 
 from typing_extensions import TypeVar, override
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.conversations import join_input, run_in_conversation
+from tactician.agents.conversations import check_conversation, join_input, run_in_conversation
 from tactician.agents.planned.compilation import compile_classes
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
 from tactician.conversation import Conversation
+from tactician.documents import suggest_options
 from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
 from tactician.process import (
@@ -40,6 +41,7 @@ from tactician.runs import (
     Suspended,
     is_conversation,
     messages_of,
+    run_blocking,
     start_run,
 )
 
@@ -124,7 +126,7 @@ class PlannedAgent(BaseRunnable[T_co]):
         self.description = self._spec.description
 
     @classmethod
-    def of(cls, spec: PlannedAgentSpec) -> PlannedAgent:
+    def of(cls, spec: PlannedAgentSpec) -> Self:
         """Return the agent of an existing spec."""
         agent = cls.__new__(cls)
         agent.instance, agent._spec = spec.instance, spec
@@ -182,6 +184,7 @@ class PlannedAgent(BaseRunnable[T_co]):
         child = (context or RunContext.current()).child(self.name)
         return AgentProcess.create(self.spec, with_named(objects, named), child, options)
 
+    @suggest_options
     async def run(
         self,
         input: Input = (),
@@ -203,6 +206,7 @@ class PlannedAgent(BaseRunnable[T_co]):
             ProcessStuckError: when no plan reaches a goal.
             ProcessFailedError: when an action raises.
         """
+        check_conversation(conversation)
         processes: list[AgentProcess[T_co]] = []
 
         def prepare(child: RunContext) -> None:
@@ -219,9 +223,29 @@ class PlannedAgent(BaseRunnable[T_co]):
             assert conversation is not None
             return await run_in_conversation(work, conversation, user_input, child)
 
-        traced = self._with_trace(context)
+        prepared, limits = self.prepare_context(context), self.budget if budget is None else budget
         messages, working = (None, work) if conversation is None else (messages_of(input), work_in)
-        return await start_run(self.name, messages, traced, budget, working, kind=PROCESS_KIND, prepare=prepare)
+        return await start_run(self.name, messages, prepared, limits, working, kind=PROCESS_KIND, prepare=prepare)
+
+    @suggest_options
+    def run_sync(
+        self,
+        input: Input = (),
+        *,
+        named: Named | None = None,
+        context: RunContext | None = None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
+        options: ProcessOptions | None = None,
+    ) -> RunResult[T_co]:
+        """Run from a program without an event loop; see `run`.
+
+        Raises:
+            RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.
+        """
+        return run_blocking(
+            self.run(input, named=named, context=context, budget=budget, conversation=conversation, options=options)
+        )
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return await _finish(self._restore(context, None))

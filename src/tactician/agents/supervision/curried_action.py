@@ -17,7 +17,7 @@ from tactician.frozen import frozen
 from tactician.llm import ToolSpec
 from tactician.process import ActionRun, ActionSpec, OperationContext, PlannedAgentSpec
 from tactician.runs import RunContext
-from tactician.tools import Tool, ToolTraits, as_text, create_arguments_error, snake_case
+from tactician.tools import Tool, ToolTraits, create_arguments_error, describe_result, snake_case
 
 BINDING = "made by the supervisor"
 
@@ -184,7 +184,7 @@ class CurriedAction(Tool):
             raise ToolError(run.error)
         if output is None and self.action.output_types:
             raise ToolError(f"{self.name} gave nothing.")
-        return as_text(output)
+        return describe_result(output)
 
     async def _run(self, created: Iterable[tuple[object, str]], context: RunContext) -> tuple[ActionRun, object]:
         """Run the action with objects that the model has created, and their names."""

@@ -22,9 +22,10 @@ from tactician.blueprint.built_in_tools.parts import (
 )
 from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Part
-from tactician.blueprint.variables import has_secret
 from tactician.documents import did_you_mean
+from tactician.errors import DeclarationError
 from tactician.names import NameProblem
+from tactician.secrets import has_secret
 from tactician.tools import Tool, ToolLike
 
 FindTool = Callable[[Part | str, Builder], ToolLike | None]
@@ -154,8 +155,19 @@ def _set_approval(made: C, part: ApprovalPart, here: Builder) -> C:
         if part.needs_approval is not None:
             here.add_problem("there is needsApproval too: leave out one of them", "needsApprovalWhen")
         decide = find_function(part.needs_approval_when, here, "needsApprovalWhen")
-        return made if decide is None else made.with_approval(decide)
-    return made if part.needs_approval is None else made.with_approval(part.needs_approval)
+        return made if decide is None else _approve_by(made, decide, part, here)
+    if part.needs_approval is None and part.required_role is None:
+        return made
+    needs = made.traits.needs_approval if part.needs_approval is None else part.needs_approval
+    return _approve_by(made, needs, part, here)
+
+
+def _approve_by(made: C, needs: tools.NeedsApproval, part: ApprovalPart, here: Builder) -> C:
+    try:
+        return made.with_approval(needs, required_role=part.required_role)
+    except DeclarationError:
+        here.add_problem("no call needs an approval: set needsApproval", "requiredRole")
+        return made
 
 
 def _build_pipeline(part: PipelinePart, here: Builder, find_tool: FindTool) -> Tool | None:

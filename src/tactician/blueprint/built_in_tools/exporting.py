@@ -19,8 +19,9 @@ from tactician.blueprint.built_in_tools.parts import (
 )
 from tactician.blueprint.exporter import Exporter, is_default_instance
 from tactician.blueprint.schema_base import Part
-from tactician.blueprint.variables import has_secret
+from tactician.grammar import add_article
 from tactician.names import find_import_path
+from tactician.secrets import has_secret
 from tactician.tools import Tool
 
 ExportTool = Callable[[Tool, Exporter], Part | str | None]
@@ -67,7 +68,7 @@ def _list_settings(tool: tools.ConfigurableTool, here: Exporter) -> tuple[type[P
             return WebToolPart, _list_web_settings(tool, here)
         case tools.ProgramRunner():
             return ProgramToolPart, _list_program_settings(tool, here)
-    here.add_problem(f"a {type(tool).__name__} cannot be saved in a blueprint")
+    here.add_problem(f"{add_article(type(tool).__name__)} cannot be saved in a blueprint")
     return ApprovalPart, {}
 
 
@@ -136,12 +137,13 @@ def _list_program_settings(tool: tools.ProgramRunner, here: Exporter) -> Mapping
 
 
 def _export_approval(tool: tools.ConfigurableTool, here: Exporter) -> dict[str, Any]:
-    default, needs = type(tool)().traits, tool.traits.needs_approval
-    if replace(tool.traits, needs_approval=default.needs_approval) != default:
+    default, needs, role = type(tool)().traits, tool.traits.needs_approval, tool.traits.required_role
+    if replace(tool.traits, needs_approval=default.needs_approval, required_role=None) != default:
         here.add_problem("of its traits, only the need for approvals can be saved in a blueprint")
     if callable(needs):
-        return {"needs_approval_when": here.find_import_path(needs, "the function", "needsApprovalWhen")}
-    return {"needs_approval": needs if needs != default.needs_approval else None}
+        path = here.find_import_path(needs, "the function", "needsApprovalWhen")
+        return {"needs_approval_when": path, "required_role": role}
+    return {"needs_approval": needs if needs != default.needs_approval else None, "required_role": role}
 
 
 def _export_pipeline(pipeline: tools.Pipeline, here: Exporter, export_tool: ExportTool) -> PipelinePart | None:

@@ -48,10 +48,11 @@ class PlainToolPart(Part):
 
 
 class ApprovalPart(Part):
-    """Built-in tool whose calls may need an approval: all, or those for which a function returns true."""
+    """Built-in tool of which calls may need an approval: all, or those for which a function returns true."""
 
     needs_approval: Flag | None = None
     needs_approval_when: Name | None = None
+    required_role: Name | None = None
 
 
 class FileToolPart(ApprovalPart):

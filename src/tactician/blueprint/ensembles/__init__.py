@@ -2,6 +2,8 @@
 
 from tactician.blueprint.ensembles.ensemble import EnsembleBlueprint
 from tactician.blueprint.ensembles.ensemble_exporter import export_ensemble
+from tactician.blueprint.ensembles.gates import ReviewPart
+from tactician.blueprint.ensembles.phase_parts import PhasePart, PhaseReviewPart
 from tactician.blueprint.ensembles.task_parts import (
     GROUP_ITEM,
     GROUP_KINDS,
@@ -20,4 +22,7 @@ __all__ = [
     "TASK_ITEM",
     "GROUP_KINDS",
     "GROUP_ITEM",
+    "PhasePart",
+    "PhaseReviewPart",
+    "ReviewPart",
 ]

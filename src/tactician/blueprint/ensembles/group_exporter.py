@@ -14,6 +14,7 @@ from tactician.blueprint.ensembles.group_parts import EdgePart, GraphPart, Group
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.schema_base import Part
 from tactician.ensemble import DEFAULT_CHUNK_SIZE, Edge, Graph, Loop, MapReduce, Task, Window
+from tactician.grammar import add_article
 
 Group = Loop | Graph | MapReduce[Any]
 ExportTask = Callable[[Task, Exporter], Part | None]
@@ -97,7 +98,10 @@ def _export_items(items: tuple[object, ...], here: Exporter) -> tuple[object, ..
         if data == item and isinstance(item, _JSON):
             exported.append(data)
         else:
-            why = f"a {type(item).__name__} has no JSON form: write the items as JSON, or a function that returns them"
+            why = (
+                f"{add_article(type(item).__name__)} has no JSON form: write the items "
+                "as JSON, or a function that returns them"
+            )
             here.add_problem(why, "items", place)
     return tuple(exported) or "items"  # of no item there is a problem already
 

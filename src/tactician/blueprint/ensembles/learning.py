@@ -14,7 +14,6 @@ from tactician.blueprint.builder import Builder
 from tactician.blueprint.ensembles.functions import export_object, find_object
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.schema_base import Name, Part, Positive, Seconds, part_or
-from tactician.blueprint.variables import has_secret
 from tactician.ensemble import (
     InProcessMemory,
     MemoryReflections,
@@ -24,6 +23,8 @@ from tactician.ensemble import (
     SqlMemory,
     SqlReflections,
 )
+from tactician.grammar import add_article
+from tactician.secrets import has_secret
 from tactician.stores import StoreAddress, StoreVariable, store_path
 
 _MODULE: Final = "tactician.stores"
@@ -81,7 +82,9 @@ def export_memory(memory: ScopedMemory | None, exporter: Exporter) -> MemoryPart
     if memory is None or type(memory) not in (InProcessMemory, SqlMemory):
         return export_object(memory, "the memory", here)
     if memory.embedder is not None and not isinstance(memory.embedder, str):
-        here.add_problem(f"a {type(memory.embedder).__name__} has no name: pass the name of the model", "embedder")
+        here.add_problem(
+            f"{add_article(type(memory.embedder).__name__)} has no name: pass the name of the model", "embedder"
+        )
         return None
     scopes = {name: _export_scope(scope) for name, scope in memory.scopes.items()}
     store = _export_address(memory.address, here) if isinstance(memory, SqlMemory) else {}

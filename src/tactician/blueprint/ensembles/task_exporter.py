@@ -18,6 +18,7 @@ from tactician.blueprint.ensembles.task_parts import TaskPart
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.schema_base import Part
 from tactician.ensemble import Composite, Ensemble, Graph, Loop, MapReduce, NestedEnsemble, Task, find_composite
+from tactician.grammar import add_article
 
 _PLAIN: Final = (
     *("role", "goal", "background", "expected_output", "max_output_retries", "max_tool_calls"),
@@ -90,7 +91,7 @@ class TaskExporter:
                 return export_group(composite, here, self.export)
             case NestedEnsemble(ensemble=Ensemble() as ensemble):
                 return here.export_node(ensemble)
-        here.add_problem(f"a {type(composite).__name__} has no blueprint")
+        here.add_problem(f"{add_article(type(composite).__name__)} has no blueprint")
         return None
 
     def _export_agent(self, agent: object, here: Exporter) -> Blueprint | str | None:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from tactician.cli.rag_command import ingest_places, print_report
 from tactician.cli.shell_commands import ShellOption
 from tactician.errors import TacticianError
+from tactician.grammar import format_count
 
 
 async def ingest(
@@ -31,4 +32,4 @@ async def ingest(
     )
     print_report(report)
     if report.failures:
-        raise TacticianError(f"{len(report.failures)} documents could not be read.")
+        raise TacticianError(f"{format_count(len(report.failures), 'document')} could not be read.")

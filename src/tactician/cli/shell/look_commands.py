@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 from rich.markup import escape
-from rich.table import Column, Table
+from rich.table import Table
 
 from tactician.agents import Agent, planned_spec
 from tactician.cli.console import out
-from tactician.cli.drawing import build_agent_tree
+from tactician.cli.drawing import build_agent_tree, describe_kind
 from tactician.cli.formatting import format_time, format_usage, shorten
+from tactician.cli.listing import add_run, create_run_table
 from tactician.cli.models import show_models
 from tactician.cli.run_tables import print_objects, print_run, print_steps
 from tactician.cli.shell.session import ShellSession
@@ -31,11 +32,10 @@ _OPEN = frozenset(status.value for status in RunStatus if not status.is_terminal
 def list_agents(session: ShellSession) -> None:
     """List the agents."""
     table = Table("agent", "kind", "what it is for", "goals")
-    for name, agent in session.platform.agents.items():
+    for name, agent in session.agents.items():
         spec = planned_spec(agent)
         goals = "" if spec is None else ", ".join(goal.name for goal in spec.goals)
-        kind = type(agent).__name__ if spec is None else "planned agent"
-        table.add_row(*map(escape, (name, kind, agent.description, goals)))
+        table.add_row(*map(escape, (name, describe_kind(agent), agent.description, goals)))
     out.print(table)
 
 
@@ -46,13 +46,13 @@ def list_actions(session: ShellSession, agent: AgentChoice = None) -> None:
         for spec in _list_specs(session, agent)
         for action in spec.actions
     )
-    _print_table(("agent", "action", "takes", "gives", "what it does"), rows)
+    _print_table("action", ("agent", "action", "takes", "gives", "what it does"), rows)
 
 
 def list_goals(session: ShellSession, agent: AgentChoice = None) -> None:
     """List the goals of planned agents."""
     rows = ((spec.name, goal.name, goal.description) for spec in _list_specs(session, agent) for goal in spec.goals)
-    _print_table(("agent", "goal", "what it is"), rows)
+    _print_table("goal", ("agent", "goal", "what it is"), rows)
 
 
 def list_conditions(session: ShellSession, agent: AgentChoice = None) -> None:
@@ -62,19 +62,19 @@ def list_conditions(session: ShellSession, agent: AgentChoice = None) -> None:
         for spec in _list_specs(session, agent)
         for name in (*spec.conditions, *spec.observations)
     )
-    _print_table(("agent", "condition", "how it is known"), rows)
+    _print_table("condition", ("agent", "condition", "how it is known"), rows)
 
 
 async def list_tools(session: ShellSession) -> None:
     """List the tools of the agents and of the tool groups."""
     rows: list[tuple[str, ...]] = []
-    for name, agent in session.platform.agents.items():
+    for name, agent in session.agents.items():
         if isinstance(agent, Agent):
             rows += ((name, tool.name, shorten(tool.description)) for tool in agent.tools)
     for name in session.platform.tool_groups:
         tools = await session.platform.tool_groups[name].load_tools()
         rows += ((f"group {name}", tool.name, shorten(tool.description)) for tool in tools)
-    _print_table(("where", "tool", "what it does"), rows)
+    _print_table("tool", ("where", "tool", "what it does"), rows)
 
 
 def list_models(session: ShellSession) -> None:
@@ -102,15 +102,20 @@ async def list_runs(
     """List the runs, the oldest first."""
     runs = [run for run in await session.platform.runs() if all or run.status in _OPEN or run.id in session.known_runs]
     if not runs:
-        out.print("There is none.")
+        out.print("No runs." if all else "No open runs. `runs --all` shows finished runs too.")
         return
-    table = Table(Column("id", no_wrap=True), "agent", Column("status", no_wrap=True), "since", "used", "details")
+    table = create_run_table()
     for run in runs:
         details = run.problem or "; ".join(request.prompt for request in run.pending) or run.failure or run.output
-        status = format_status(run.status, was_interrupted=run.was_interrupted)
-        since = "" if run.changed_at is None else format_time(run.changed_at)
-        used = format_usage(run.seconds, run.tally)
-        table.add_row(escape(run.id), escape(run.name), status, since, used, escape(shorten(details)))
+        add_run(
+            table,
+            id=run.id,
+            agent=run.name,
+            status=format_status(run.status, was_interrupted=run.was_interrupted),
+            since="" if run.changed_at is None else format_time(run.changed_at),
+            used=format_usage(run.seconds, run.tally),
+            details=shorten(details),
+        )
     out.print(table)
 
 
@@ -126,7 +131,11 @@ async def show_blackboard(session: ShellSession, run: RunId = "") -> None:
         out.print(f"{view.id} has no blackboard.", highlight=False)
         return
     print_objects(view)
-    _print_table(("condition", "value"), ((name, str(value).lower()) for name, value in view.conditions.items()))
+    _print_table(
+        "onditionondition",
+        ("condition", "value"),
+        ((name, str(value).lower()) for name, value in view.conditions.items()),
+    )
 
 
 async def show_steps(session: ShellSession, run: RunId = "") -> None:
@@ -144,17 +153,17 @@ def _list_specs(session: ShellSession, agent: str | None) -> Iterator[PlannedAge
     Raises:
         ConfigurationError: when there is none.
     """
-    chosen = session.platform.agents.values() if agent is None else [session.get_agent(agent)]
+    chosen = session.agents.values() if agent is None else [session.get_agent(agent)]
     specs = [spec for runnable in chosen if (spec := planned_spec(runnable)) is not None]
     if not specs:
         raise ConfigurationError(f"{agent or 'None of the agents'} is no planned agent: only these have actions.")
     yield from specs
 
 
-def _print_table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
+def _print_table(noun: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
     listed = list(rows)
     if not listed:
-        out.print("There is none.")
+        out.print(f"No {noun}s.")
         return
     table = Table(*heads)
     for row in listed:

@@ -61,7 +61,7 @@ def shell(
             opened = await stack.enter_async_context(open_or_create(address))
             listeners: list[ShellSession] = []
             platform = Platform(models=models, store=opened, on_event=lambda event: listeners[0].listen(event))
-            await stack.enter_async_context(platform.register(*loaded.values(), *loaded.tool_groups))
+            await stack.enter_async_context(loaded.register(platform))
             lines = open_lines(known.lines, lambda text: completions.suggest(text))
             session = ShellSession(platform, loaded, view, lines, known)
             listeners.append(session)
@@ -80,7 +80,7 @@ def _prepare(session: ShellSession, *, is_debugged: bool) -> Completions:
         session.add(command)
     for function in session.loaded.commands:
         session.add(create_command(function, SERVICES))
-    agents = session.platform.agents
+    agents = session.agents
     return Completions(
         session.commands,
         {

@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from tactician.cli.asker import Asker
 from tactician.cli.chat import Chat, find_partner
-from tactician.cli.choosing import choose_by_request
+from tactician.cli.choosing import choose_by_request, find_only_agent
 from tactician.cli.console import err, out
 from tactician.cli.loading import Loaded
 from tactician.cli.outcomes import Outcome, answer_requests, find_run_id, format_output, print_pending, print_result
@@ -31,6 +31,7 @@ from tactician.errors import AgentNotFoundError, RunNotFoundError, TacticianErro
 from tactician.events import Event
 from tactician.platform import Mode, Platform
 from tactician.runs import Runnable, RunStatus
+from tactician.secrets import mask_secrets
 from tactician.service import AgentService
 from tactician.text import describe_error, escape_controls
 
@@ -88,6 +89,11 @@ class ShellSession:
         self.known_runs: dict[str, str] = {}
         self.is_over = False
 
+    @property
+    def agents(self) -> Mapping[str, Runnable]:
+        """All agents by name, also those that are part of another one."""
+        return {**self.loaded.members, **self.platform.agents}
+
     def add(self, command: ShellCommand) -> None:
         """Add a command. A command of the user takes the place of a built-in command with the same name."""
         for name in (command.name, *command.aliases):
@@ -133,10 +139,19 @@ class ShellSession:
     def print_error(self, error: Exception) -> bool:
         """Print an error on a line, with its traceback only in the debug mode; return `False`."""
         if self.switches.debug and not isinstance(error, ShellInputError):
-            err.print(escape_controls("".join(format_exception(error))), markup=False, highlight=False, soft_wrap=True)
+            err.print(
+                escape_controls(mask_secrets("".join(format_exception(error)))),
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
             return False
         text = str(error) if isinstance(error, TacticianError) else describe_error(error)
-        err.print(f"[bold red]error:[/bold red] {escape(escape_controls(text))}", soft_wrap=True, highlight=False)
+        err.print(
+            f"[bold red]error:[/bold red] {escape(escape_controls(mask_secrets(text)))}",
+            soft_wrap=True,
+            highlight=False,
+        )
         return False
 
     async def find_agent(self, request: str, name: str | None, mode: Mode) -> Runnable:
@@ -145,11 +160,10 @@ class ShellSession:
         Raises:
             AgentNotFoundError: when there is none, or the model is not sure enough.
         """
-        agents = self.platform.agents
         if name is not None:
             return self.get_agent(name)
-        if len(agents) == 1 and mode == "closed":
-            return next(iter(agents.values()))
+        if mode == "closed" and (agent := find_only_agent(self.platform)) is not None:
+            return agent
         return await choose_by_request(self.platform, request, "There are", mode)
 
     def get_agent(self, name: str) -> Runnable:
@@ -158,11 +172,10 @@ class ShellSession:
         Raises:
             AgentNotFoundError: when there is none.
         """
-        agents = self.platform.agents
-        if name not in agents:
-            hint = did_you_mean(name, agents)
-            raise AgentNotFoundError(f"There is no agent {name!r}.{hint} There are: {', '.join(agents)}.")
-        return agents[name]
+        if name not in self.agents:
+            hint = did_you_mean(name, self.agents)
+            raise AgentNotFoundError(f"There is no agent {name!r}.{hint} There are: {', '.join(self.agents)}.")
+        return self.agents[name]
 
     def open_chat(self, agent: str | None, conversation_id: str | None) -> Chat:
         """Return the conversation with an id, or a new one, with the agent of a name, or the only one there is.

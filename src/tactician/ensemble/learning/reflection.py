@@ -15,6 +15,7 @@ from tactician.ensemble.learning.bounds import bound_text
 from tactician.errors import ConfigurationError
 from tactician.events import new_id
 from tactician.frozen import frozen
+from tactician.grammar import add_article
 
 _MOST_TEXT: Final = 4_000
 _MOST_NOTE: Final = 500
@@ -128,7 +129,7 @@ async def apply_strategy(strategy: ReflectionStrategy, input: ReflectionInput) -
     if improvement is None or isinstance(improvement, TaskReflection):
         return improvement if improvement is not None and improvement.notes else None
     kind = type(improvement).__name__
-    raise TypeError(f"a reflection strategy returns a TaskReflection, a text or None, and not a {kind}")
+    raise TypeError(f"a reflection strategy returns a TaskReflection, a text or None, and not {add_article(kind)}")
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -18,13 +17,14 @@ from tactician.ensemble.learning.scope_stock import Stock
 from tactician.ensemble.learning.scopes import Scope, ScopeEntry, check_scopes
 from tactician.errors import ConfigurationError, ModelError, StoredStateError
 from tactician.frozen import frozen
+from tactician.loggers import get_logger
 from tactician.runs import RunContext, report_retrieval
 from tactician.stores import DocumentStore, MemoryStore, StoreAddress, open_store
 
 _COLLECTION: Final = "memory_scopes"
 DEFAULT_RECALL: Final = 5
 """Number of entries that a task recalls from a scope."""
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 
 
 @frozen

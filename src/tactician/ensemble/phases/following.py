@@ -15,7 +15,8 @@ from tactician.ensemble.results import EnsembleResult, ExitReason, PhaseOutput, 
 from tactician.ensemble.running import note_begin
 from tactician.ensemble.task_output import TaskOutput
 from tactician.flow import FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
-from tactician.runs import RunContext, Suspended
+from tactician.grammar import format_count
+from tactician.runs import RunContext, Suspended, is_final
 from tactician.text import describe_error
 
 
@@ -101,8 +102,8 @@ def _create_result(
 
     When a review has ended the ensemble, the output is that of the last task that is completed.
     """
-    phases = plan.phases[-1:] if exit_reason is ExitReason.COMPLETED else plan.phases
-    ids = [task.id for planned in phases for task in planned.phase.own_tasks if task.id in completed]
+    phases = (plan.last,) if exit_reason is ExitReason.COMPLETED else plan.phases
+    ids = [task.id for planned in phases for task in planned.list_from_first_to_last() if task.id in completed]
     last = completed[ids[-1]] if ids else None
     result = EnsembleResult.create(
         sorted(completed.values(), key=get_end), last, context, duration, exit_reason=exit_reason, skipped=skipped
@@ -139,8 +140,13 @@ def _create_error(
     result = _create_result(outputs, plan, completed, skipped, duration, context, ExitReason.FAILED)
     reasons = "; ".join(f"phase {phase!r}: {describe_error(error)}" for phase, error in outcomes.failed.items())
     counts = f"{len(outcomes.completed)} completed, {len(outcomes.skipped)} skipped"
-    message = f"{name}: {len(outcomes.failed)} of {len(plan.phases)} phases failed ({counts}): {reasons}"
+    message = (
+        f"{name}: {len(outcomes.failed)} of {format_count(len(plan.phases), 'phase')} failed ({counts}): {reasons}"
+    )
     first = errors[0] if errors else None
+    parts = (message, result, completed, failed, skipped)
+    raised = TaskFailedError(*parts)
     if isinstance(first, PhaseReviewError):
-        return PhaseReviewError(message, result, completed, failed, skipped, phase=first.phase, review=first.review)
-    return TaskFailedError(message, result, completed, failed, skipped)
+        raised = PhaseReviewError(*parts, phase=first.phase, review=first.review)
+    raised.is_final = any(map(is_final, errors))
+    return raised

@@ -46,7 +46,7 @@ async def ask_person(
             raise InvalidOutput(str(error)) from error
 
     shown = "\n\n---\n\n".join(f"### {output.role}: {output.description}\n\n{output.raw}" for output in outputs)
-    asked = person.prompt or f"Is the phase {phase!r} good enough? Answer with {FORMS}."
+    asked = person.prompt or f"Is the phase {phase!r} good enough?"
     question = Question(
         "person",
         f"{asked}\n\n{shown}",

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
-from typing import Final
+from typing import Final, Generic
+
+from typing_extensions import TypeVar
 
 from tactician.ensemble.argument_kinds import LIST, TEXT, as_list, list_problems, replace_strangers
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.phases.review import PhaseReview
 from tactician.ensemble.task import Task, TaskLike, as_tasks
-from tactician.ensemble.workflows import Workflow, infer_workflow
+from tactician.ensemble.workflows import Workflow, find_last_tasks, infer_workflow
 
+T_co = TypeVar("T_co", covariant=True, default=object)
 _LONGEST_NAME: Final = 80
 _KINDS: Final = {"name": TEXT, "tasks": LIST, "after": LIST}
 
 
 @dataclass(frozen=True, eq=False)
-class Phase:
+class Phase(Generic[T_co]):
     """Tasks of an ensemble that belong together. It starts once the phases before it are completed.
 
     Args:
@@ -34,7 +37,7 @@ class Phase:
     """
 
     name: str
-    tasks: Sequence[TaskLike]
+    tasks: Sequence[TaskLike[T_co]]
     _: KW_ONLY
     after: Sequence[Phase] = ()
     workflow: Workflow | None = None
@@ -59,11 +62,8 @@ class Phase:
         return self.workflow or default or infer_workflow(inside)
 
     def find_last_tasks(self, workflow: Workflow) -> tuple[Task, ...]:
-        """Return the tasks whose outputs the phase ends with: the last of a sequence, else all that no other reads."""
-        if workflow is Workflow.SEQUENTIAL:
-            return tuple(self.own_tasks[-1:])
-        read = {other.id for task in self.own_tasks for other in task.named_context}
-        return tuple(task for task in self.own_tasks if task.id not in read)
+        """Return the tasks whose outputs the phase ends with."""
+        return find_last_tasks(self.own_tasks, workflow)
 
     def list_predecessors(self) -> list[Phase]:
         """Return all phases that run before it, each once: those that it names, and those before them."""

@@ -54,6 +54,11 @@ class PlannedPhase:
         """The names of the phases that it names itself."""
         return tuple(phase.name for phase in self.phase.after)
 
+    def list_from_first_to_last(self) -> list[Task]:
+        """Return its tasks, those at the end whose outputs it ends with."""
+        last = self.phase.find_last_tasks(self.workflow)
+        return [*(task for task in self.phase.own_tasks if task not in last), *last]
+
     def list_jobs(self) -> Iterator[tuple[str, Assignment]]:
         """Yield its tasks and the task that reviews them, with their places in the ensemble."""
         for number, job in enumerate(self.jobs):
@@ -87,6 +92,12 @@ class PhasePlan:
         self.max_parallel = max_parallel
         self.on_error = on_error
         self.phases = tuple(_plan(phase, f"phases[{number}]", workflow, assign) for number, phase in enumerate(phases))
+
+    @property
+    def last(self) -> PlannedPhase:
+        """The phase whose output is that of the ensemble: the last in the list that no other one comes after."""
+        followed = {phase.name for planned in self.phases for phase in planned.phase.after}
+        return next(planned for planned in reversed(self.phases) if planned.name not in followed)
 
     @property
     def by_name(self) -> Mapping[str, PlannedPhase]:

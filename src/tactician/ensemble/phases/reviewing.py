@@ -23,6 +23,7 @@ from tactician.ensemble.task_input import Revision
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_plan import create_plan
 from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.grammar import format_count
 from tactician.loop import InvalidOutput, output_type
 from tactician.runs import OutputError, RunContext, RunResult, RunStatus
 
@@ -68,7 +69,9 @@ async def decide(
 def _decide_in_time(person: PersonReview, exit: EarlyExit) -> PersonAnswer[PhaseDecision]:
     """Return the decision on a phase on which nobody has decided in time."""
     if person.on_timeout == "reject":
-        return PersonAnswer(PhaseDecision.reject(f"nobody has decided within {person.timeout:g} seconds"))
+        return PersonAnswer(
+            PhaseDecision.reject(f"nobody has decided within {format_count(person.timeout or 0, 'second')}")
+        )
     if person.on_timeout == "exit_early":
         exit.request(ExitReason.TIMEOUT)
     return PersonAnswer(PhaseDecision.approve())

@@ -22,7 +22,8 @@ from tactician.ensemble.running import NO_LIMIT, TaskOrder, run_tasks
 from tactician.ensemble.task_execution import record_failures
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.workflows import Workflow
-from tactician.runs import RunContext, RunError, RunResult
+from tactician.grammar import format_count
+from tactician.runs import RunContext, RunError, RunResult, is_final
 from tactician.text import describe_error
 
 
@@ -136,13 +137,15 @@ class PhaseRuns:
         place = progress.at(number)
         is_sequence = planned.workflow is Workflow.SEQUENTIAL
         order = TaskOrder(planned.jobs, is_sequence, None, self._plan.on_error, self._plan.find_reviews(planned))
-        is_answer = planned is self._plan.phases[-1] and planned.phase.review is None
+        inside = place if planned is self._plan.phases[-1] else place.as_internal()
+        if planned.phase.review is not None:
+            inside = inside.with_held_text(is_checked=True)
         try:
             result = await run_tasks(
                 f"phase {name!r}",
                 order,
                 await self._create_environment(name, number),
-                place if is_answer else place.as_internal(),
+                inside,
                 room=self._room,
                 exit=self._exit,
             )
@@ -183,7 +186,9 @@ class PhaseRuns:
             return PhaseDecision.approve()
         progress = self._progress[planned.name]
         if (failure := progress[number].review_failure) is not None:
-            raise self._create_error(planned, failure, result, RunError(failure, cast("RunResult[None]", result)))
+            restored = RunError(failure, cast("RunResult[None]", result))
+            restored.is_final = True
+            raise self._create_error(planned, failure, result, restored)
         outcomes = await self._collect_known(planned.name, number) | list_outcomes(result)
         try:
             inside = progress.at(number).as_internal()
@@ -219,10 +224,16 @@ class PhaseRuns:
             raise self._create_error(planned, f"its review rejected it: {decision.feedback}", result)
         if decision.verdict == "retry":
             if progress.count_retries(number) >= review.max_retries:
-                reason = f"its {review.max_retries} retries are used up; the last feedback: {decision.feedback}"
+                reason = (
+                    f"its limit of {format_count(review.max_retries, 'retry')} is used up; "
+                    f"the last feedback: {decision.feedback}"
+                )
                 raise self._create_error(planned, reason, result)
         elif progress.count_predecessor_retries(str(decision.phase)) > review.max_predecessor_retries:
-            used = f"all {review.max_predecessor_retries} retries of {decision.phase!r} before it are used up"
+            used = (
+                f"the limit of {format_count(review.max_predecessor_retries, 'retry')} of the phase "
+                f"before, {decision.phase!r}, is used up"
+            )
             raise self._create_error(planned, f"{used}; the last feedback: {decision.feedback}", result)
 
     def _create_error(
@@ -231,7 +242,9 @@ class PhaseRuns:
         completed = {output.task_id: output for output in result.task_outputs}
         failed = {} if error is None or planned.reviewer is None else {planned.reviewer.task.id: error}
         record = self._progress[planned.name].record
-        return PhaseReviewError(reason, result, completed, failed, {}, phase=planned.name, review=record)
+        raised = PhaseReviewError(reason, result, completed, failed, {}, phase=planned.name, review=record)
+        raised.is_final = error is None or is_final(error)
+        return raised
 
 
 def list_outcomes(result: EnsembleResult) -> dict[str, TaskOutcome]:

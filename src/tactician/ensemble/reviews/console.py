@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from tactician.ensemble.phase_decisions import FORMS, PhaseDecision
 from tactician.ensemble.reviews.decision import ReviewDecision, get_decision_schema
 from tactician.ensemble.reviews.terminal import ReadLine, Terminal, begin_rest, open_terminal
 from tactician.runs import PendingRequest, Response, approve, reject
@@ -65,6 +66,8 @@ class ConsoleReviewer:
             self._write(escape_controls(f"That is not possible: {request.problem}"))
         if request.schema == get_decision_schema():
             return await self._ask_decision()
+        if (request.schema or {}).get("title") == PhaseDecision.__name__:
+            self._write(f"answer with {FORMS}")
         if request.kind == "approval":
             return approve() if await self._ask_yes_or_no() else reject(await self._read("why not: "))
         return await self._ask_yes_or_no() if request.kind == "confirmation" else await self._read("> ")

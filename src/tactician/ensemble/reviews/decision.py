@@ -11,6 +11,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput
 from tactician.runs import Approval, Response, StoredAnswer
@@ -78,7 +79,7 @@ def read_decision(response: Response) -> ReviewDecision:
     try:
         return decision_adapter().validate_python(response)
     except ValidationError as error:
-        raise InvalidOutput(f"{error.error_count()} fields of the decision are wrong: {_WAYS}") from error
+        raise InvalidOutput(f"the decision has {format_count(error.error_count(), 'wrong field')}: {_WAYS}") from error
 
 
 def get_decision_schema() -> JsonSchema:

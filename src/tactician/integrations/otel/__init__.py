@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from tactician.config import TelemetrySettings
 from tactician.errors import MissingExtraError
 from tactician.events import EventListener, subscribe_everywhere
+from tactician.extras import describe_install
 from tactician.runs import TELEMETRY
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["create_listener", "enable"]
 
-_INSTALL_HINT: Final = 'pip install "tactician[otel]"'
+_INSTALL_HINT: Final = describe_install("otel")
 _disable: list[Callable[[], None]] = []
 
 
@@ -92,7 +93,7 @@ def create_listener(
 
 def _check_extra() -> None:
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
-        raise MissingExtraError(f"OpenTelemetry's SDK is not installed. Run: {_INSTALL_HINT}")
+        raise MissingExtraError(f"OpenTelemetry's SDK is not installed. {_INSTALL_HINT}")
 
 
 def _stop() -> None:

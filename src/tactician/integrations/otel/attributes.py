@@ -28,12 +28,14 @@ from tactician.integrations.otel.conventions import (
     REQUEST_TEMPERATURE,
     REQUEST_TOP_K,
     REQUEST_TOP_P,
+    RESPONSE_ID,
     RESPONSE_MODEL,
     find_provider,
 )
 from tactician.llm import ModelRequest, ModelResponse, Usage
 from tactician.planning import Plan
-from tactician.text import escape_controls
+from tactician.secrets import mask_secrets
+from tactician.text import escape_controls, replace_surrogates
 
 Value: TypeAlias = str | bool | int | float | tuple[str, ...]
 Attributes: TypeAlias = dict[str, Value]
@@ -44,6 +46,11 @@ _ERROR: Final = re.compile(r"[A-Za-z_]\w*(?=:|$)")
 def shorten_name(text: str) -> str:
     """Return a name, possibly invented by a model, in a form that fits into an attribute."""
     return escape_controls(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…").replace("\n", " ")
+
+
+def write_content(text: str) -> str:
+    """Return what people, models and tools said in a form that fits into an attribute, with masks for secrets."""
+    return mask_secrets(replace_surrogates(text))
 
 
 def name_error(text: str | None) -> str | None:
@@ -79,6 +86,8 @@ def describe_response(response: ModelResponse) -> Attributes:
     attributes: Attributes = {FINISH_REASONS: (response.finish_reason,), **describe_usage(response.usage)}
     if response.model:
         attributes[RESPONSE_MODEL] = response.model
+    if response.id:
+        attributes[RESPONSE_ID] = shorten_name(response.id)
     return attributes
 
 

@@ -16,10 +16,12 @@ from tactician.integrations.otel.attributes import (
     describe_usage,
     name_error,
     shorten_name,
+    write_content,
 )
 from tactician.integrations.otel.content import describe_answer, describe_messages
 from tactician.integrations.otel.conventions import (
     CHAT,
+    CONVERSATION,
     DATA_SOURCE,
     DOCUMENTS,
     EMBEDDINGS,
@@ -33,9 +35,12 @@ from tactician.integrations.otel.conventions import (
     REQUEST_MODEL,
     RETRIEVAL,
     RUN_STATUS,
+    SERVER_ADDRESS,
+    SERVER_PORT,
     TOOL,
     TOOL_ARGUMENTS,
     TOOL_CALL_ID,
+    TOOL_DESCRIPTION,
     TOOL_RESULT,
     TOOL_TYPE,
     TOP_K,
@@ -55,7 +60,6 @@ from tactician.loop import (
     TurnStarted,
 )
 from tactician.runs import ModelCalled, ModelReturned, RetrievalEnded, RetrievalStarted
-from tactician.text import replace_surrogates
 
 _OPERATIONS: Final[Mapping[str, str]] = MappingProxyType(
     {"embeddings": EMBEDDINGS, "images": GENERATE_CONTENT, "summary": CHAT}
@@ -81,6 +85,10 @@ class CallSpans:
     def start_turn(self, event: TurnStarted) -> None:
         """Begin the span of a request to a model."""
         attributes: Attributes = {OPERATION: CHAT, **describe_model(event.model), **describe_request(event.request)}
+        if (run := self._tree.find_run(event.run_id)) is not None:
+            if (conversation := run.attributes.get(CONVERSATION)) is not None:
+                attributes[CONVERSATION] = conversation
+            run.tools.update((tool.name, tool.description) for tool in event.request.tools)
         if self._content:
             attributes |= describe_messages(event.request)
         self._start_call(event, CHAT, event.model, attributes)
@@ -91,6 +99,10 @@ class CallSpans:
         if around is not None and around.attributes.get(PROVIDER) is not None:
             provider = find_provider(event.instance)
             around.span.set_attributes({INSTANCE: event.instance, PROVIDER: provider})
+            if event.host:
+                around.span.set_attribute(SERVER_ADDRESS, event.host)
+            if event.port is not None:
+                around.span.set_attribute(SERVER_PORT, event.port)
 
     def note_first_chunk(self, event: TextReceived | ThinkingReceived) -> None:
         """Add to the span of a request how long the first piece of the answer took."""
@@ -126,8 +138,11 @@ class CallSpans:
         """Begin the span of a tool."""
         call, name = event.call, shorten_name(event.call.name)
         attributes: Attributes = {OPERATION: EXECUTE_TOOL, TOOL: name, TOOL_TYPE: "function", TOOL_CALL_ID: call.id}
+        run = self._tree.find_run(event.run_id)
+        if run is not None and (description := run.tools.get(event.call.name)):
+            attributes[TOOL_DESCRIPTION] = shorten_name(description)
         if self._content:
-            attributes[TOOL_ARGUMENTS] = replace_surrogates(call.arguments)
+            attributes[TOOL_ARGUMENTS] = write_content(call.arguments)
         self._tree.start(event, Opening(name=f"{EXECUTE_TOOL} {name}", attributes=attributes))
 
     def end_tool(self, event: ToolReturned) -> None:
@@ -135,7 +150,7 @@ class CallSpans:
         error = _TOOL_ERROR if event.result.is_error else None
         self._metrics.record_tool(shorten_name(event.call.name), event.seconds, error)
         if (begun := self._tree.find_closed_by(event)) is not None:
-            content = replace_surrogates(event.result.content) if self._content else None
+            content = write_content(event.result.content) if self._content else None
             attributes = {} if content is None else {TOOL_RESULT: content}
             self._tree.end(event, begun, attributes, error, content)
 
@@ -166,7 +181,7 @@ class CallSpans:
         if event.limit is not None:
             attributes[TOP_K] = event.limit
         if self._content:
-            attributes[QUERY] = replace_surrogates(event.query)
+            attributes[QUERY] = write_content(event.query)
         name = f"{RETRIEVAL} {shorten_name(event.source)}"
         self._tree.start(event, Opening(name=name, attributes=attributes))
 

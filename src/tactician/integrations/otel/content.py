@@ -7,8 +7,13 @@ from urllib.parse import urlsplit
 
 from pydantic_core import to_json
 
-from tactician.integrations.otel.attributes import Attributes
-from tactician.integrations.otel.conventions import INPUT_MESSAGES, OUTPUT_MESSAGES, SYSTEM_INSTRUCTIONS
+from tactician.integrations.otel.attributes import Attributes, write_content
+from tactician.integrations.otel.conventions import (
+    INPUT_MESSAGES,
+    OUTPUT_MESSAGES,
+    SYSTEM_INSTRUCTIONS,
+    TOOL_DEFINITIONS,
+)
 from tactician.llm import (
     AssistantMessage,
     Document,
@@ -21,21 +26,27 @@ from tactician.llm import (
     Thinking,
     ToolCall,
     ToolResult,
+    ToolSpec,
 )
-from tactician.text import replace_surrogates
 
 
 def describe_messages(request: ModelRequest) -> Attributes:
-    """Return the attributes of the messages to a model, its instructions apart."""
+    """Return the attributes of the messages to a model, its instructions and its tools apart."""
     system = [_encode_text(message.text) for message in request.messages if isinstance(message, SystemMessage)]
     others = [_encode_message(message) for message in request.messages if not isinstance(message, SystemMessage)]
     attributes: Attributes = {INPUT_MESSAGES: _dump(others)}
+    if request.tools:
+        attributes[TOOL_DEFINITIONS] = _dump([_encode_tool(tool) for tool in request.tools])
     return {**attributes, SYSTEM_INSTRUCTIONS: _dump(system)} if system else attributes
 
 
 def describe_answer(response: ModelResponse) -> Attributes:
     """Return the attributes of the message of a model."""
     return {OUTPUT_MESSAGES: _dump([{**_encode_message(response.message), "finish_reason": response.finish_reason}])}
+
+
+def _encode_tool(tool: ToolSpec) -> dict[str, object]:
+    return {"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
 def _encode_message(message: Message) -> dict[str, object]:
@@ -92,6 +103,6 @@ def _read_arguments(call: ToolCall) -> object:
 
 def _dump(value: object) -> str:
     try:
-        return to_json(value).decode()
+        return write_content(to_json(value).decode())
     except ValueError:  # of lone surrogates
-        return replace_surrogates(str(value))
+        return write_content(str(value))

@@ -16,7 +16,7 @@ from tactician.conversation import ConversationSummarized
 from tactician.events import Event
 from tactician.guardrails import GuardrailChecked
 from tactician.integrations.otel.call_spans import CallSpans
-from tactician.integrations.otel.conventions import SCOPE
+from tactician.integrations.otel.conventions import SCHEMA_URL, SCOPE
 from tactician.integrations.otel.metrics import Metrics
 from tactician.integrations.otel.other_spans import OtherSpans
 from tactician.integrations.otel.run_spans import RunSpans
@@ -100,8 +100,8 @@ class SpanListener:
         content: bool = False,
     ) -> None:
         release = version(SCOPE)
-        tracer = (tracer_provider or trace.get_tracer_provider()).get_tracer(SCOPE, release)
-        meter = (meter_provider or metrics.get_meter_provider()).get_meter(SCOPE, release)
+        tracer = (tracer_provider or trace.get_tracer_provider()).get_tracer(SCOPE, release, SCHEMA_URL)
+        meter = (meter_provider or metrics.get_meter_provider()).get_meter(SCOPE, release, SCHEMA_URL)
         tree, measured = SpanTree(tracer), Metrics(meter)
         self._handlers = _list_handlers(RunSpans(tree, measured, content=content), CallSpans(tree, measured, content))
         self._others = OtherSpans(tree, content=content)

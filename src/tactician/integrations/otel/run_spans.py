@@ -14,6 +14,7 @@ from tactician.integrations.otel.conventions import (
     ACTION,
     ACTION_OUTPUTS,
     AGENT,
+    CONVERSATION,
     GOALS,
     INVOKE_AGENT,
     OPERATION,
@@ -123,9 +124,11 @@ class RunSpans:
         if (begun := self._tree.find_closed_by(event)) is not None:
             self._tree.end(event, begun, {RUN_STATUS: RunStatus.WAITING.value}, None, None)
 
-    def _start(self, event: Event, more: Attributes, trace_parent: str | None) -> None:
+    def _start(self, event: RunStarted | ProcessStarted, more: Attributes, trace_parent: str | None) -> None:
         name = _name(event)
         attributes: Attributes = {OPERATION: INVOKE_AGENT, AGENT: name, RUN_ID: event.run_id}
+        if event.conversation_id is not None:
+            attributes[CONVERSATION] = shorten_name(event.conversation_id)
         attributes |= {RUN_PATH: "/".join(map(shorten_name, event.path)), **more}
         opening = Opening(
             name=f"{INVOKE_AGENT} {name}",

@@ -19,7 +19,7 @@ from opentelemetry.trace.status import StatusCode
 
 from tactician.events import Event, OpenSpan, OpenSpans, SpanKind
 from tactician.frozen import frozen
-from tactician.integrations.otel.attributes import Attributes
+from tactician.integrations.otel.attributes import Attributes, write_content
 from tactician.integrations.otel.conventions import ERROR_TYPE
 
 _OPEN: Final = create_key("tactician-open-span")
@@ -38,6 +38,7 @@ class TracedSpan(OpenSpan):
         attributes: the attributes that it began with.
         before: context in which it began.
         inside: context of what is inside it.
+        tools: descriptions of the tools of the latest turn of a run, by name.
     """
 
     span: Span
@@ -45,6 +46,7 @@ class TracedSpan(OpenSpan):
     attributes: Attributes
     before: Context
     inside: Context = field(default_factory=Context)
+    tools: dict[str, str] = field(default_factory=dict)
 
 
 @frozen(kw_only=True)
@@ -131,7 +133,7 @@ class SpanTree:
         begun.span.set_attributes(attributes)  # type: ignore[arg-type]  # tuples are sequences
         if error is not None:
             begun.span.set_attribute(ERROR_TYPE, error)
-            begun.span.set_status(StatusCode.ERROR, detail)
+            begun.span.set_status(StatusCode.ERROR, None if detail is None else write_content(detail))
         for ended in self._open.remove(begun):
             ended.span.end(_to_nanoseconds(event.time))
         while (around := _get_innermost(get_current())) is not None and around.is_ended:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
 from tactician.errors import MalformedResponseError, ModelRequestError
+from tactician.grammar import format_count
 from tactician.llm.embeddings.model import BatchLimits, EmbeddingOptions, Vector
 from tactician.llm.usage import Usage
 from tactician.llm.wire import expect_count
@@ -66,7 +67,9 @@ def decode(body: object, count: int, options: EmbeddingOptions, model: str) -> t
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise MalformedResponseError(
-            f"{model}: the answer does not hold the vectors of {count} texts ({reason}): {str(body)[:300]}", model=model
+            f"{model}: the answer does not hold the vectors of "
+            f"{format_count(count, 'text')} ({reason}): {str(body)[:300]}",
+            model=model,
         ) from error
 
 
@@ -75,7 +78,7 @@ def _decode(body: object, count: int, dimensions: int | None, model: str) -> tup
         raise TypeError("an object with a list `data` is needed")
     by_position = {item.get("index", position): _vector(item["embedding"]) for position, item in enumerate(data)}
     if len(data) != count or by_position.keys() != set(range(count)):
-        raise ValueError(f"{len(data)} vectors came, with {len(by_position)} indices")
+        raise ValueError(f"{format_count(len(data), 'vector')} came, with {len(by_position)} indices")
     vectors = tuple(by_position[position] for position in range(count))
     lengths = {len(vector) for vector in vectors}
     if len(lengths) > 1 or (dimensions is not None and lengths != {dimensions}):

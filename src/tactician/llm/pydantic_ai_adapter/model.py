@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tactician.errors import ConfigurationError, MissingExtraError
+from tactician.extras import describe_install
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.remote import DEFAULT_TIMEOUT
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-INSTALL_HINT = 'pip install "tactician[pydantic-ai]"'
+INSTALL_HINT: Final = describe_install("pydantic-ai")
 
 
 class PydanticAiModel:
@@ -117,7 +118,7 @@ def _infer_model(model: Model | str) -> Model:
         from pydantic_ai.exceptions import UserError
         from pydantic_ai.models import infer_model
     except ImportError as error:
-        raise MissingExtraError(f"pydantic-ai is not installed. Run: {INSTALL_HINT}") from error
+        raise MissingExtraError(f"pydantic-ai is not installed. {INSTALL_HINT}") from error
     try:
         return infer_model(model)
     except ImportError as error:

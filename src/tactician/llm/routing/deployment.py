@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import Final, TypeAlias, cast
+from urllib.parse import urlsplit
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
@@ -17,6 +18,7 @@ from tactician.llm.usage import NO_USAGE, Usage
 
 ServedModel: TypeAlias = LanguageModel | EmbeddingModel | ImageModel
 """Any model that a router can call."""
+_PORTS: Final = {"http": 80, "https": 443}
 DEFAULT_CONCURRENCY: Final = 100
 """Number of calls of a model at an instance that may run at once, as many as aiohttp has connections by default."""
 _NO_FEATURES = Features()
@@ -187,3 +189,10 @@ class DeploymentStatus:
     def name(self) -> str:
         """Full name, `instance:model`."""
         return format_full_name(self.instance, self.model)
+
+
+def find_address(deployment: Deployment) -> tuple[str, int | None]:
+    """Return the host and the port of the server of a deployment; no host for a model in this process."""
+    url: str = getattr(getattr(deployment.served_model, "endpoint", None), "url", "")
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or _PORTS.get(parts.scheme)

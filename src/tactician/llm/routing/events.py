@@ -15,11 +15,21 @@ NOTICEABLE: Final = 0.1
 
 @frozen(kw_only=True)
 class RequestRouted(Event):
-    """Event before a request is sent; `reason` is the policy's name, `"retry"` or `"fallback"`."""
+    """Event before a request is sent.
+
+    Attributes:
+        model: name of the model.
+        instance: id of the instance.
+        reason: the policy's name, `"retry"` or `"fallback"`.
+        host: host of the server; empty for a model in this process.
+        port: port of the server, if there is one.
+    """
 
     model: str
     instance: str
     reason: str
+    host: str = ""
+    port: int | None = None
 
     def describe(self) -> str:
         """Return where the request goes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tactician.events import EventEmitter
+from tactician.llm.routing.deployment import find_address
 from tactician.llm.routing.deployment_state import INSTANT, DeploymentState
 from tactician.llm.routing.events import (
     CircuitClosed,
@@ -37,7 +38,11 @@ class Reporter:
 
     def report_route(self, state: DeploymentState, reason: str) -> None:
         """Report that a request is about to be sent."""
-        self._emitter.emit(RequestRouted, model=state.model, instance=state.instance, reason=reason)
+        if self.is_observed:
+            host, port = find_address(state.deployment)
+            self._emitter.emit(
+                RequestRouted, model=state.model, instance=state.instance, reason=reason, host=host, port=port
+            )
 
     def report_delay(self, state: DeploymentState, seconds: float, reason: str) -> None:
         """Report that a request waited."""

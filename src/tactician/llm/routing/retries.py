@@ -22,6 +22,7 @@ from tactician.errors import (
     UnsupportedFeatureError,
 )
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 
 Random: TypeAlias = Callable[[], float]
 """Function that returns a number from 0 up to, but not including, 1."""
@@ -180,4 +181,4 @@ def format_attempts(attempts: Sequence[tuple[str, Failure]]) -> str:
     if not attempts:
         return "no attempt was made"
     described = ", ".join(f"{name} ({failure})" for name, failure in attempts)
-    return f"{len(attempts)} attempt{'s' if len(attempts) > 1 else ''}: {described}"
+    return f"{format_count(len(attempts), 'attempt')}: {described}"

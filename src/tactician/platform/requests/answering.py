@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from typing_extensions import override
 
@@ -17,6 +17,8 @@ from tactician.errors import (
     AgentNotFoundError,
     ConfigurationError,
     ConversationConflictError,
+    LeaseLostError,
+    RunConflictError,
     RunNotFoundError,
     StoreError,
 )
@@ -26,12 +28,15 @@ from tactician.platform.requests.open_conversation import OpenConversation
 from tactician.platform.requests.preceding_run import PrecedingRun
 from tactician.platform.requests.request import REQUEST_TYPES, Request, create_model_agent, prepare_agent
 from tactician.runs import (
+    REQUEST_KIND,
     Budget,
+    ConversationId,
     Fork,
     Input,
     InputTypes,
     Response,
     RunContext,
+    RunKey,
     Runnable,
     RunRecord,
     RunResult,
@@ -43,10 +48,9 @@ from tactician.runs import (
     resume_run,
     start_run,
 )
-from tactician.stores import Lease
+from tactician.stores import DocumentStore, Lease
 from tactician.tools import ToolExecutor
 
-_KIND: Final = "request"
 _Answer: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[object]]]
 
 
@@ -56,6 +60,7 @@ class Requests(BaseRunnable[object]):
     Args:
         conversations: the conversations of the platform.
         find: finds the agent of an id.
+        run_names: returns the names of runs that workers of the platform continue.
 
     Attributes:
         active: how many requests each agent is answering.
@@ -64,9 +69,15 @@ class Requests(BaseRunnable[object]):
     name = REQUESTS
     description = "answers requests to agents and models"
 
-    def __init__(self, conversations: Conversations, find: Callable[[str], Runnable]) -> None:
+    def __init__(
+        self,
+        conversations: Conversations,
+        find: Callable[[str], Runnable],
+        run_names: Callable[[], Collection[str]],
+    ) -> None:
         self._conversations = conversations
         self._find = find
+        self._run_names = run_names
         self._bound: dict[str, Runnable] = {}
         self.active: Counter[str] = Counter()
 
@@ -81,13 +92,51 @@ class Requests(BaseRunnable[object]):
         agent: Runnable,
         context: RunContext,
         *,
+        name: str | None = None,
         budget: Budget | None = None,
         execute: ToolExecutor | None = None,
+        key: str | None = None,
     ) -> RunResult[object]:
-        """Answer a new request."""
+        """Answer a new request, once for an idempotency key.
+
+        Args:
+            request: the request.
+            agent: the agent that answers it.
+            context: context around the run.
+            name: name of the run; that of the agent by default, if workers of the platform continue runs of the agent.
+            budget: budget of the run.
+            execute: runs the functions that the agent declares.
+            key: idempotency key of the run.
+
+        Raises:
+            RunConflictError: when a run has the key already.
+        """
+        if key is None:
+            return await self._answer_new(request, agent, context, name, budget, execute)
+        await _check_new(key, context.store)
+        keyed = context.inside({RunKey: RunKey(key)})
+        try:
+            return await self._answer_new(request, agent, keyed, name, budget, execute)
+        except LeaseLostError:  # the same request has come to another program at the same time
+            await _check_new(key, context.store)
+            raise
+
+    async def _answer_new(
+        self,
+        request: Request,
+        agent: Runnable,
+        context: RunContext,
+        name: str | None,
+        budget: Budget | None,
+        execute: ToolExecutor | None,
+    ) -> RunResult[object]:
+        context = _enter(request, context)
+        run = name or (agent.name if agent.name in self._run_names() and not request.model else REQUESTS)
         async with self._hold(request, context) as opened:
             answer = self._answer(agent, opened, execute)
-            result = await start_run(REQUESTS, request, context, budget, answer, kind=_KIND, input_types=REQUEST_TYPES)
+            result = await start_run(
+                run, request, context, budget, answer, kind=REQUEST_KIND, input_types=REQUEST_TYPES
+            )
         if not result.status.is_terminal and request.is_bound:
             self._bound[result.run_id] = agent
         return result
@@ -106,13 +155,18 @@ class Requests(BaseRunnable[object]):
             raise ConfigurationError("A request is resumed in its own conversation: leave conversation= out.")
         outer = context or RunContext.current()
         record = await RunStore(outer.store).load(run_id)
-        if record is None or record.name != REQUESTS or not record.can_resume:
-            return await resume_run(REQUESTS, run_id, responses, outer, _refuse)  # which says what is wrong
+        name = REQUESTS if record is None else record.name
+        if record is None or record.kind != REQUEST_KIND or not record.can_resume:
+            return await resume_run(
+                name, run_id, responses, outer, _refuse, is_request=True
+            )  # which says what is wrong
         request = _read_request(record)
         agent = self._find_agent(run_id, request)
         async with self._hold(request, outer, run_id) as opened:
             answer = self._answer(agent, opened, execute)
-            result = await resume_run(REQUESTS, run_id, responses, outer, answer, input_types=REQUEST_TYPES)
+            result = await resume_run(
+                name, run_id, responses, outer, answer, is_request=True, input_types=REQUEST_TYPES
+            )
         if result.status.is_terminal:
             self._bound.pop(run_id, None)
         return result
@@ -204,8 +258,7 @@ class Requests(BaseRunnable[object]):
         async def answer(input: Input, context: RunContext) -> RunResult[object]:
             request = Request.of(input)
             ready = prepare_agent(agent, request, execute)
-            if request.user is not None:
-                context = context.inside({ChatUser: request.user})
+            context = _enter(request, context)
             with self._count_request(request.agent):
                 if opened is None:
                     result = await ready.run([*request.history, *request.messages], context=context)
@@ -240,6 +293,11 @@ async def _answer_in(
     return await run_in_conversation(work, conversation, request.messages, context)
 
 
+async def _check_new(key: str, store: DocumentStore) -> None:
+    for record in await RunStore(store).find(idempotency_key=key, limit=1):
+        raise RunConflictError(f"The run {record.run_id} has this idempotency key: it answers the request.")
+
+
 def _read_request(record: RunRecord) -> Request:
     snapshot = record.snapshot
     assert snapshot is not None, "a record that is continued has its body"
@@ -248,3 +306,11 @@ def _read_request(record: RunRecord) -> Request:
 
 async def _refuse(input: Input, context: RunContext) -> RunResult[object]:
     raise AssertionError("a run of another name is not resumed")
+
+
+def _enter(request: Request, context: RunContext) -> RunContext:
+    """Return the context in which what runs finds the user and the conversation of a request."""
+    services: dict[type, object] = {} if request.user is None else {ChatUser: request.user}
+    if request.conversation is not None:
+        services[ConversationId] = ConversationId(request.conversation)
+    return context.inside(services) if services else context

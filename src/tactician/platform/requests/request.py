@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from typing_extensions import TypedDict, TypeVar
+from typing_extensions import TypedDict, TypeForm, TypeVar
 
 from tactician.agents import Agent
 from tactician.conversation import ChatUser
@@ -30,6 +30,8 @@ class RequestOptions(TypedDict, total=False):
         budget: how much the request and all that it leads to may use.
         execute: runs the functions that the agent declares, whoever executes them otherwise; not those of agents to
             which it hands over.
+        idempotency_key: key of the run that answers. A request with a key that was used before is a
+            `RunConflictError`: nothing is sent or answered twice.
     """
 
     conversation_id: str | None
@@ -38,6 +40,7 @@ class RequestOptions(TypedDict, total=False):
     images: Sequence[Picture]
     budget: Budget | None
     execute: ToolExecutor | None
+    idempotency_key: str | None
 
 
 @frozen
@@ -116,7 +119,7 @@ def create_request(
 
 
 def create_model_agent(
-    request: Request, tools: Sequence[ToolLike] = (), output_type: type[T] | None = None
+    request: Request, tools: Sequence[ToolLike] = (), output_type: TypeForm[T] | None = None
 ) -> Agent[T]:
     """Return the agent that stands for the model that a request asks."""
     return Agent(

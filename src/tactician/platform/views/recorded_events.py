@@ -42,6 +42,11 @@ class RecordedEvent:
         return self._find_text("parent_id") or None
 
     @property
+    def span_id(self) -> str | None:
+        """The id of the event that opened the span in which it happened, if any."""
+        return self._find_text("span_id") or None
+
+    @property
     def time(self) -> float:
         """The time of the event, in seconds since the epoch."""
         value = self._values.get("time")

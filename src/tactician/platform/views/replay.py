@@ -37,6 +37,7 @@ class _Run:
         self.kind, self.status = "run", "running"
         self.began = self.last = first.time
         self.tally = UsageTally()
+        self.whole: UsageTally | None = None
         self.history: list[ActionRun] = []
         self.pending: tuple[PendingRequest, ...] = ()
         self.failure: str | None = None
@@ -46,9 +47,10 @@ class _Run:
         self.last = event.time
         match event:
             case RunStarted():
+                self.whole = None
                 self.kind, self.status, self.pending = event.kind, "running", ()
             case RunEnded():
-                self.status = event.status.value
+                self.status, self.whole = event.status.value, event.tally
                 self.failure = self.failure or event.error
             case ProcessStarted():
                 self.kind, self.status, self.pending = PROCESS_KIND, "running", ()
@@ -64,7 +66,7 @@ class _Run:
             case RunCompleted():
                 self.status, self.pending = event.result.status.value, event.result.pending
             case ProcessEnded():
-                self.status, self.failure, self.tally = event.status.value, event.failure, event.tally
+                self.status, self.failure, self.whole = event.status.value, event.failure, event.tally
             case _:
                 pass
 
@@ -78,7 +80,7 @@ class _Run:
             self.parent_id or None,
             started_at=self.began,
             seconds=self.last - self.began,
-            tally=self.tally,
+            tally=self.whole or self.tally,
             history=tuple(self.history),
             pending=self.pending,
             failure=self.failure,

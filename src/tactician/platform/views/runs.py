@@ -71,6 +71,7 @@ class RunView:
         forked_from: id and step of the run that it was forked from.
         model: name of the model that takes the place of all others.
         capture: how much of the run is captured, if it says so itself.
+        user: id of the user that the run works for, if any.
         worker: name of the worker that holds the run; empty when none does.
         lease_ends_at: when its lease ends unless it is renewed, in seconds since the epoch.
         number: place of the run in the order in which runs were saved first; 0 for one that is not in the store.
@@ -99,6 +100,7 @@ class RunView:
     forked_from: tuple[str, int] | None = None
     model: str | None = None
     capture: CaptureMode | None = None
+    user: str | None = None
     worker: str = ""
     lease_ends_at: float | None = None
     number: int = 0
@@ -150,6 +152,7 @@ def view_record(record: RunRecord) -> RunView:
         forked_from=header.forked_from,
         model=header.model,
         capture=header.capture,
+        user=header.user,
         worker=record.owner,
         lease_ends_at=record.lease_ends_at,
         number=record.number,
@@ -196,6 +199,7 @@ def view_process(process: AgentProcess | IdleProcess) -> RunView:
         pending=process.pending,
         goal=None if process.goal is None else process.goal.name,
         failure=process.failure,
+        user=None if process.options.user is None else process.options.user.id,
         conditions=process.blackboard.conditions,
         changed_at=_find_last_change(process.history, process.began_at),
     )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING
 
-from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from tactician.errors import ConfigurationError, StoredStateError, StoreError
-from tactician.platform import Platform
+from tactician.extras import require_extra
+from tactician.loggers import get_logger
+from tactician.platform import Autonomy, Platform
 from tactician.runs import Runnable
 from tactician.serve.a2a.card import CardSource
+from tactician.serve.a2a.endpoints import create_routes
 from tactician.serve.a2a.handler import TaskHandler
 from tactician.serve.a2a.json_only import JsonOnly
 from tactician.serve.a2a.settings import A2aSettings
@@ -22,7 +24,10 @@ from tactician.serve.a2a.skills import PublishedSkill, find_skills
 from tactician.serve.a2a.task_run import PublishedTask
 from tactician.serve.bodies import BodyLimit
 
-_logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from tactician.serve.a2a.grpc_server import GrpcServer
+
+_logger = get_logger(__name__)
 _DEFAULTS = A2aSettings()
 
 
@@ -35,6 +40,9 @@ def a2a_app(
     settings: A2aSettings = _DEFAULTS,
 ) -> Starlette:
     """Return an ASGI application that offers the exported goals of a platform, and Runnables, to other programs.
+
+    Each skill also has a card and an endpoint of its own, below its id. Where a message to the server names none of
+    several skills, a model chooses, as `Autonomy` does.
 
     A task is a durable run: the store of the platform has it, and it survives restarts. Tasks that were interrupted
     continue when the lifespan of the application begins. A mounted application has no lifespan of its own: enter
@@ -50,6 +58,7 @@ def a2a_app(
     Raises:
         ConfigurationError: when the platform has no store, the signing key cannot be used, or the address is not HTTP.
         DeclarationError: when an exported goal cannot be offered.
+        MissingExtraError: when the settings ask for gRPC, and the extra `a2a-grpc` is not installed.
     """
     if not platform.is_durable:
         raise ConfigurationError("Tasks of A2A are kept in the store of the platform: Platform(store=...)")
@@ -62,29 +71,38 @@ def a2a_app(
     def get_all_skills() -> Mapping[str, PublishedSkill]:
         return find_skills(platform, (*publish, *extended))
 
-    runnable = PublishedTask(get_all_skills)
+    runnable = PublishedTask(get_all_skills, Autonomy(platform))
     platform.register_internal(runnable)
     more = get_all_skills if extended else None
     card = CardSource(url, get_skills, settings, platform.services.clock.time, more)
+    card.get_card()  # a key that cannot sign is an error now
     handler = TaskHandler(platform, runnable, card, settings)
-    routes = [
-        card.create_route(),
-        *create_jsonrpc_routes(handler, "/", enable_v0_3_compat=settings.supports_v03),
-        *create_rest_routes(handler, enable_v0_3_compat=settings.supports_v03),
-    ]
+    grpc = _create_grpc_server(handler, card, settings)
+    routes = create_routes(handler, card, supports_v03=settings.supports_v03)
 
     @asynccontextmanager
     async def work(_: Starlette) -> AsyncIterator[None]:
-        continuing = asyncio.create_task(_continue_tasks(handler, settings.poll))
-        try:
-            yield
-        finally:
-            handler.closing.set()
-            continuing.cancel()
-            await asyncio.gather(continuing, handler.executor.aclose(), return_exceptions=True)
+        async with grpc.work() if grpc is not None else nullcontext():
+            continuing = asyncio.create_task(_continue_tasks(handler, settings.poll))
+            try:
+                yield
+            finally:
+                handler.closing.set()
+                continuing.cancel()
+                await asyncio.gather(continuing, handler.executor.aclose(), return_exceptions=True)
 
     guard = [Middleware(JsonOnly), Middleware(BodyLimit, max_bytes=settings.max_request_bytes)]
     return Starlette(routes=routes, middleware=guard, lifespan=work)
+
+
+def _create_grpc_server(handler: TaskHandler, cards: CardSource, settings: A2aSettings) -> GrpcServer | None:
+    if settings.grpc is None:
+        return None
+    with require_extra("a2a-grpc", "A2A over gRPC needs"):
+        from tactician.serve.a2a.grpc_server import GrpcServer
+    server = GrpcServer(handler, settings, settings.grpc)
+    cards.find_grpc_url = lambda: server.url
+    return server
 
 
 async def _continue_tasks(handler: TaskHandler, poll: float) -> None:

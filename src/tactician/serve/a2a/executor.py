@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import Final, TypeAlias
 
 from tactician.errors import RunConflictError, StoreError, TacticianError
 from tactician.events import Event, new_id
+from tactician.loggers import get_logger
 from tactician.loop import read_answer_text
 from tactician.platform import Platform
 from tactician.runs import (
@@ -26,7 +26,7 @@ from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.task_run import TASK_RUNS, PublishedTask
 from tactician.stores import Lease
 
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 _Work: TypeAlias = Callable[[RunContext], Awaitable[RunResult[object]]]
 _CLAIM_ATTEMPTS: Final = 20
 _CLAIM_PAUSE: Final = 0.05

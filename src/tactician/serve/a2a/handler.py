@@ -40,9 +40,11 @@ from typing_extensions import override
 from tactician.platform import Platform
 from tactician.runs import RunStore
 from tactician.serve.a2a.card import CardSource
+from tactician.serve.a2a.contexts import find_endpoint
 from tactician.serve.a2a.executor import TaskExecutor
 from tactician.serve.a2a.follower import TaskFollower
 from tactician.serve.a2a.intake import TaskIntake
+from tactician.serve.a2a.masking import mask_errors
 from tactician.serve.a2a.notifications import Notifier
 from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.task_documents import TaskDocument, TaskDocuments
@@ -51,6 +53,7 @@ from tactician.serve.a2a.task_run import PublishedTask
 from tactician.serve.a2a.task_states import ENDED, TaskViews
 
 
+@mask_errors
 class TaskHandler(RequestHandler):
     """Handler of the requests of A2A.
 
@@ -126,7 +129,8 @@ class TaskHandler(RequestHandler):
     @validate_request_params
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         check_list_request(params)
-        documents = await self._documents.list_tasks(context.user.user_name, params.context_id or None)
+        listed = await self._documents.list_tasks(context.user.user_name, params.context_id or None)
+        documents = [document for document in listed if _belongs_to(document, context)]
         views = [await self._view(document, with_result=params.include_artifacts) for document in documents]
         return create_page([task for task in views if task is not None], params)
 
@@ -186,7 +190,7 @@ class TaskHandler(RequestHandler):
     async def on_get_extended_agent_card(
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
     ) -> AgentCard:
-        if (card := self._cards.find_extended_card()) is None:
+        if find_endpoint(context) or (card := self._cards.find_extended_card()) is None:
             raise UnsupportedOperationError("There is no extended card.")
         if not context.user.is_authenticated:
             raise InvalidRequestError("The extended card is for authenticated users: send a token.")
@@ -204,7 +208,8 @@ class TaskHandler(RequestHandler):
         if message.task_id:
             accepted = await self._intake.answer(message, await self._find(message.task_id, context))
         else:
-            skills = self._cards.get_skills(is_authenticated=context.user.is_authenticated)
+            endpoint = find_endpoint(context)
+            skills = self._cards.list_skills(endpoint, is_authenticated=context.user.is_authenticated)
             accepted = await self._intake.start(message, context.user.user_name, skills)
         if is_notified:
             await self.notifier.targets.set_info(accepted.document.task_id, target, context)
@@ -218,7 +223,8 @@ class TaskHandler(RequestHandler):
             TaskNotFoundError: when there is none.
         """
         document = None if "\0" in task_id else await self._documents.load(task_id)
-        if document is None or document.owner != context.user.user_name:
+        is_visible = document is not None and _belongs_to(document, context)
+        if document is None or not is_visible or document.owner != context.user.user_name:
             raise TaskNotFoundError(f"There is no task {task_id!r}.")
         return document
 
@@ -250,3 +256,8 @@ class TaskHandler(RequestHandler):
             self.closing,
             self._settings.poll,
         )
+
+
+def _belongs_to(document: TaskDocument, context: ServerCallContext) -> bool:
+    """Return whether a task is visible at the endpoint of a request: that of a skill has the tasks of the skill."""
+    return find_endpoint(context) in ("", document.skill)

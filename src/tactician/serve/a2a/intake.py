@@ -16,10 +16,11 @@ from tactician.events import new_id
 from tactician.frozen import frozen
 from tactician.platform import Platform
 from tactician.runs import ChatUser, Response, RunRecord, RunStatus, RunStore
+from tactician.secrets import mask_secrets
 from tactician.serve.a2a.answers import list_questions, read_answer
 from tactician.serve.a2a.executor import TaskExecutor
 from tactician.serve.a2a.settings import A2aSettings
-from tactician.serve.a2a.skills import PublishedSkill, choose_skill
+from tactician.serve.a2a.skills import PublishedSkill, find_skill
 from tactician.serve.a2a.task_documents import TaskDocument, TaskDocuments
 from tactician.serve.a2a.task_run import TASK_RUNS
 from tactician.serve.a2a.task_states import TaskViews
@@ -67,7 +68,7 @@ class TaskIntake:
         self._runs = RunStore(platform.store)
 
     async def start(self, message: Message, owner: str, skills: Mapping[str, PublishedSkill]) -> AcceptedMessage:
-        """Save a new task.
+        """Save a new task. Where several skills are possible, its run chooses.
 
         Args:
             message: the message.
@@ -75,19 +76,22 @@ class TaskIntake:
             skills: the skills that the user may use, by id.
 
         Raises:
-            InvalidParamsError: when the message names no skill, or cannot be stored.
+            InvalidParamsError: when there is no such skill, or the message cannot be stored.
         """
         known = from_wire_message(message)
         _check_ids(known)
         try:
-            skill = choose_skill(skills, known.metadata.get(SKILL_ID))
+            skill = find_skill(skills, known.metadata.get(SKILL_ID))
         except LookupError as error:
-            raise InvalidParamsError(str(error)) from error
+            raise InvalidParamsError(mask_secrets(str(error))) from error
         saved = Message()
         saved.CopyFrom(message)
-        earlier = await self._list_earlier(message.context_id, owner, skill)
+        skill_id = "" if skill is None else skill.id
+        earlier = await self._list_earlier(message.context_id, owner, skill_id)
         saved.context_id = message.context_id or new_id()
-        request = {"skill": skill.id, "earlier": earlier, "message": to_json_object(saved)}
+        request = {"skill": skill_id, "earlier": earlier, "message": to_json_object(saved)}
+        if skill is None:
+            request["candidates"] = list(skills)
         task_id = await self._enqueue(request, owner, _get_key(known, owner))
         saved.task_id = task_id
         document = await self._documents.add(
@@ -95,7 +99,7 @@ class TaskIntake:
                 task_id=task_id,
                 context_id=saved.context_id,
                 owner=owner,
-                skill=skill.id,
+                skill=skill_id,
                 history=(to_json_object(saved),),
             )
         )
@@ -134,15 +138,23 @@ class TaskIntake:
         except StoredStateError as error:
             raise InvalidParamsError(f"The message cannot be stored: {error}") from error
         except (ResponseError, RunConflictError) as error:
-            raise UnsupportedOperationError(str(error)) from error
+            raise UnsupportedOperationError(mask_secrets(str(error))) from error
 
-    async def _list_earlier(self, context_id: str, owner: str, skill: PublishedSkill) -> list[JsonObject]:
-        """Return the messages and results of the last completed tasks of a conversation with a skill, oldest first."""
+    async def _list_earlier(self, context_id: str, owner: str, skill_id: str) -> list[JsonObject]:
+        """Return the messages and results of the last completed tasks of a conversation, oldest first.
+
+        Args:
+            context_id: id of the conversation.
+            owner: name of the user.
+            skill_id: id of the skill that did them; empty for those of all skills.
+        """
         if not context_id:
             return []
-        tasks = [task for task in await self._documents.list_tasks(owner, context_id) if task.skill == skill.id]
-        exchanges = [await self._views.list_exchange(task) for task in reversed(tasks[:_MOST_EARLIER])]
-        return [message for exchange in exchanges for message in exchange][-_MOST_MESSAGES:]
+        tasks = await self._documents.list_tasks(owner, context_id)
+        possible = [task for task in tasks if not skill_id or task.skill in ("", skill_id)][:_MOST_EARLIER]
+        exchanges = [await self._views.find_exchange(task) for task in reversed(possible)]
+        fitting = [exchange for exchange in exchanges if not skill_id or exchange.skill == skill_id]
+        return [message for exchange in fitting for message in exchange.messages][-_MOST_MESSAGES:]
 
     async def _enqueue(self, request: Mapping[str, object], owner: str, key: str | None) -> str:
         user = ChatUser(owner) if owner else None

@@ -4,9 +4,42 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from starlette.authentication import AuthenticationBackend
+
 from tactician.amounts import need_amount
+from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
 from tactician.runs import DEFAULT_LEASE
+
+
+@frozen(kw_only=True)
+class GrpcSettings:
+    """Settings of the gRPC endpoint of a server of A2A, which needs the extra `a2a-grpc`.
+
+    Attributes:
+        port: port; any free port, when 0.
+        host: address to listen at.
+        url: host and port at which clients reach it, such as `agents.example.com:443`; by default those above.
+        certificate: certificate chain of the server, in PEM form: connections are encrypted.
+        key: its private key, in PEM form.
+        authentication: tells who calls by the metadata of a call, as headers: the backend of the middleware around the
+            application. Without it, nobody is authenticated.
+
+    Raises:
+        ConfigurationError: when the port is out of range, or a certificate has no key, or a key no certificate.
+    """
+
+    port: int = 0
+    host: str = "127.0.0.1"
+    url: str | None = None
+    certificate: str | None = None
+    key: str | None = field(default=None, repr=False)
+    authentication: AuthenticationBackend | None = None
+
+    def __post_init__(self) -> None:
+        need_amount("GrpcSettings.port", self.port, most=65535, whole=True)
+        if (self.certificate is None) != (self.key is None):
+            raise ConfigurationError("GrpcSettings needs both a certificate and its key, or neither.")
 
 
 @frozen(kw_only=True)
@@ -25,6 +58,7 @@ class A2aSettings:
         allows_private_push: true to send notifications to private addresses.
         needs_token: true when the application around the server takes requests with a bearer token only: the card says
             so.
+        grpc: settings of gRPC; no gRPC, when `None`.
         max_age: seconds for which clients may keep the card.
         max_request_bytes: bytes of a request.
         max_parallel: number of tasks at a time; others stay `submitted`.
@@ -44,6 +78,7 @@ class A2aSettings:
     lets_callers_approve: bool = False
     allows_private_push: bool = False
     needs_token: bool = False
+    grpc: GrpcSettings | None = None
     max_age: int = 3600
     max_request_bytes: int = 10_000_000
     max_parallel: int = 100

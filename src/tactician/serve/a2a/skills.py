@@ -48,7 +48,7 @@ class PublishedSkill(ABC):
 class RunnableSkill(PublishedSkill):
     """Runnable as a skill. It gets text, data, or a message with files; or the whole message, if it declares that.
 
-    Where it declares no input, it also gets what was said before in the conversation.
+    Where it declares no input, it also gets the earlier messages of the conversation.
     """
 
     def __init__(self, runnable: Runnable) -> None:
@@ -105,20 +105,21 @@ def find_skills(platform: Platform, published: Sequence[Runnable]) -> Mapping[st
     return {skill.id: skill for skill in (*goals, *runnables)}
 
 
-def choose_skill(skills: Mapping[str, PublishedSkill], skill_id: object) -> PublishedSkill:
-    """Return the skill that a message names, or the only skill.
+def find_skill(skills: Mapping[str, PublishedSkill], skill_id: object) -> PublishedSkill | None:
+    """Return the skill that a message names, or the only skill; `None` when a skill is still to be chosen.
 
     Raises:
-        LookupError: when there is no such skill, or there are several and none is named.
+        LookupError: when there is no such skill, or none at all.
     """
-    known = ", ".join(skills) or "none"
-    if isinstance(skill_id, str):
-        if (skill := skills.get(skill_id)) is None:
-            raise LookupError(f"There is no skill {skill_id!r}.{did_you_mean(skill_id, skills)} There are: {known}.")
+    listed = ", ".join(skills) or "none"
+    if skill_id is not None:
+        name = str(skill_id)
+        if (skill := skills.get(name)) is None:
+            raise LookupError(f"There is no skill {name!r}.{did_you_mean(name, skills)} There are: {listed}.")
         return skill
-    if len(skills) != 1:
-        raise LookupError(f"Name a skill as `skillId` in the metadata of the message: {known}.")
-    return next(iter(skills.values()))
+    if not skills:
+        raise LookupError("This server offers no skill.")
+    return next(iter(skills.values())) if len(skills) == 1 else None
 
 
 def find_rejection_of(error: BaseException) -> Rejected | None:

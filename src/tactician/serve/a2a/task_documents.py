@@ -28,7 +28,7 @@ class TaskDocument:
         task_id: id of the task, and of its run.
         context_id: id of the conversation.
         owner: name of the user who sent it; empty without authentication.
-        skill: id of the skill.
+        skill: id of the skill; empty when the run chooses it.
         history: messages of both sides, oldest first.
         push: where notifications are sent to.
         notified: state and time of the last notification.

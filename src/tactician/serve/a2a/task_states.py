@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from a2a.types import Artifact, Message, Part, Role, Task, TaskState, TaskStatus
@@ -11,8 +11,10 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic import JsonValue
 
 from tactician.a2a import A2aPart, JsonObject, to_json_object, to_wire_part
+from tactician.frozen import frozen
 from tactician.llm import Text
 from tactician.runs import RunRecord, RunStatus, RunStore, read_output
+from tactician.secrets import mask_secrets
 from tactician.serve.a2a.answers import create_question, list_questions
 from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.task_documents import TaskDocument
@@ -39,6 +41,14 @@ ENDED: Final = frozenset(
 )
 MOVING: Final = frozenset({TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING})
 _ENDED_UNEVENTFULLY: Final = frozenset({RunStatus.COMPLETED, RunStatus.KILLED})
+
+
+@frozen
+class Exchange:
+    """Messages of a task with its result as the last of them, and the id of the skill that did it."""
+
+    skill: str
+    messages: Sequence[JsonObject]
 
 
 class TaskViews:
@@ -71,7 +81,7 @@ class TaskViews:
             status=TaskStatus(
                 state=state, message=self._create_message(document, record, state, output), timestamp=_get_time(record)
             ),
-            artifacts=_create_artifacts(document.skill, output),
+            artifacts=_create_artifacts(_find_skill(document, output), output),
             history=[ParseDict(message, Message()) for message in document.history],
         )
 
@@ -87,14 +97,14 @@ class TaskViews:
             parts=_parse_parts(parts),
         )
 
-    async def list_exchange(self, document: TaskDocument) -> list[JsonObject]:
-        """Return the messages of a completed task, and its result as the last of them; nothing of any other task."""
+    async def find_exchange(self, document: TaskDocument) -> Exchange:
+        """Return the messages of a completed task; none of any other task."""
         output = await self._load_output(document.task_id)
-        parts = output.get("parts", output.get("reply"))
+        parts, skill = output.get("parts", output.get("reply")), _find_skill(document, output)
         if not isinstance(parts, list):
-            return []
+            return Exchange(skill, [])
         result = Message(message_id=f"{document.task_id}-{RESULT}", role=Role.ROLE_AGENT, parts=_parse_parts(parts))
-        return [*document.history, to_json_object(result)]
+        return Exchange(skill, [*document.history, to_json_object(result)])
 
     async def waits_here(self, task_id: str) -> bool:
         """Return whether the run of a task waits for somebody of this program, who has not answered yet."""
@@ -127,9 +137,9 @@ class TaskViews:
         if state == TaskState.TASK_STATE_INPUT_REQUIRED:
             parts = create_question(list_questions(record.header.pending, self._settings))
         elif state == TaskState.TASK_STATE_REJECTED:
-            parts = (Text(str(output["rejected"])),)
+            parts = (Text(mask_secrets(str(output["rejected"]))),)
         elif state in ENDED and record.status not in _ENDED_UNEVENTFULLY and record.header.failure:
-            parts = (Text(record.header.failure),)
+            parts = (Text(mask_secrets(record.header.failure)),)
         if not parts:
             return None
         return Message(
@@ -139,6 +149,11 @@ class TaskViews:
             role=Role.ROLE_AGENT,
             parts=map(to_wire_part, parts),
         )
+
+
+def _find_skill(document: TaskDocument, output: Mapping[str, JsonValue]) -> str:
+    """Return the id of the skill of a task; empty while none is chosen."""
+    return document.skill or str(output.get("skill", ""))
 
 
 def _create_artifacts(skill: str, output: Mapping[str, JsonValue]) -> list[Artifact]:

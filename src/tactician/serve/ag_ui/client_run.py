@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing, suppress
 from typing import Final
@@ -12,13 +11,15 @@ from ag_ui.core import BaseEvent, RunAgentInput
 from ag_ui.encoder import EventEncoder
 
 from tactician.errors import TacticianError
+from tactician.loggers import get_logger
 from tactician.runs import RunCompleted, RunStatus
+from tactician.serve.ag_ui.masking import EventMasking
 from tactician.serve.ag_ui.requested_run import RequestedRun
 from tactician.serve.ag_ui.translator import EventTranslator
 from tactician.serve.api import COMMENT, ApiServer
 from tactician.text import describe_error
 
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 _QUIET: Final = 15.0
 """Seconds after which a client hears that nothing has happened, so that the connection stays open."""
 _MOST_UNREAD: Final = 10_000
@@ -42,6 +43,7 @@ class ClientRun:
         self._requested = run
         self._audience = audience
         self._translator = EventTranslator(request)
+        self._masking = EventMasking(server.masking, [tool.name for tool in request.tools or ()])
         self._encoder = EventEncoder()
         self._unread: asyncio.Queue[BaseEvent | None] = asyncio.Queue()
         self._is_too_slow = False
@@ -106,7 +108,7 @@ class ClientRun:
         return False
 
     def _send(self, events: Iterable[BaseEvent]) -> None:
-        for event in events:
+        for event in self._masking.apply(events):
             if not self._is_too_slow:
                 self._unread.put_nowait(event)
         if not self._is_too_slow and self._unread.qsize() > _MOST_UNREAD:

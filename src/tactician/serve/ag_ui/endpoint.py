@@ -17,13 +17,16 @@ from tactician.serve.api import (
     ApiOperation,
     ApiServer,
     Call,
+    Callers,
     Person,
     RequestLimits,
+    Right,
     create_application,
     find_runnable,
 )
 
 _NO_LIMITS: Final = RequestLimits()
+_RIGHTS: Final[tuple[Right, ...]] = ("start", "answer")
 
 
 def ag_ui_app(
@@ -47,12 +50,16 @@ def ag_ui_app(
         ConfigurationError: when the platform has no store, or a token is too short.
     """
     server = ApiServer(platform, limits)
-    return create_application(server, [create_operation("").route(server)], people=people, hosts=hosts)
+    return create_application(
+        server, [create_operation("").route(server)], callers=Callers(people, limits), hosts=hosts
+    )
 
 
 def create_operation(path: str = "/agui") -> ApiOperation:
     """Return the operation that runs an agent, at the id of the agent below a path."""
-    return ApiOperation("POST", f"{path}/{{agent_id}}", AgUiEndpoint().run_agent, "Run an agent over AG-UI")
+    return ApiOperation(
+        "POST", f"{path}/{{agent_id}}", AgUiEndpoint().run_agent, "Run an agent over AG-UI", right=_RIGHTS
+    )
 
 
 class AgUiEndpoint:

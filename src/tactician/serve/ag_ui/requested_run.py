@@ -12,9 +12,10 @@ from ag_ui.core import RunAgentInput
 
 from tactician.agents import BaseRunnable
 from tactician.conversation import ChatUser
-from tactician.errors import AgentNotFoundError, LeaseLostError, ResponseError, TacticianError
+from tactician.errors import AgentNotFoundError, LeaseLostError, ResponseError, RunNotFoundError, TacticianError
 from tactician.events import Event
 from tactician.runs import (
+    REQUEST_KIND,
     CallerTools,
     PendingRequest,
     Respondent,
@@ -29,11 +30,10 @@ from tactician.runs import (
     stream_events,
 )
 from tactician.serve.ag_ui.conversation import read_input
-from tactician.serve.ag_ui.following import follow_run
 from tactician.serve.ag_ui.frontend_tools import find_answers, find_left_run, read_tools
 from tactician.serve.ag_ui.interrupts import read_resumption
 from tactician.serve.ag_ui.translator import EventTranslator
-from tactician.serve.api import Call, Person
+from tactician.serve.api import Call, Person, follow_run, sees_run
 
 _LEFT: Final = "the conversation went on without the result of its tool"
 
@@ -110,9 +110,11 @@ class RequestedRun:
         return None if self._answers is None else self._answers.run_id
 
     async def _find_record(self, run_id: str | None) -> RunRecord | None:
-        """Return the record of a run of the agent; `None` when there is none."""
+        """Return the record of a run of the agent that the person may see; `None` when there is none."""
         record = None if not run_id else await self._runs.load(run_id)
-        return None if record is None or record.name != self._agent.name else record
+        if record is None or record.name != self._agent.name or record.kind == REQUEST_KIND:
+            return None
+        return record if sees_run(self._person, record.header.user) else None
 
     async def _work(self, context: RunContext, translator: EventTranslator) -> RunResult[object]:
         if self._request.resume or await self._list_calls():
@@ -147,6 +149,8 @@ class RequestedRun:
         run_id = self._find_target()
         if run_id is None:
             run_id = read_resumption(self._request.resume or ()).run_id
+        if await self._find_record(run_id) is None:
+            raise RunNotFoundError(f"There is no run of {agent.name} with the id {run_id!r}.")
         pending = await agent.list_pending(run_id, context=context)
         responses = {**results, **self._read_entries(pending, results)}
         translator.resume(run_id, pending)

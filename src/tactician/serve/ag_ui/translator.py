@@ -22,8 +22,10 @@ from ag_ui.core import (
 
 from tactician.events import Event, encode
 from tactician.loop import (
+    AnswerReader,
     TextReceived,
     ThinkingReceived,
+    ToolAnswered,
     ToolCalled,
     ToolReturned,
     TurnCompleted,
@@ -38,7 +40,6 @@ from tactician.serve.ag_ui.shared_state import SharedState
 from tactician.serve.ag_ui.spending import Spending
 from tactician.serve.ag_ui.steps import Steps
 from tactician.serve.ag_ui.subagents import Subagents, name_call, name_request_call
-from tactician.tools import as_text
 
 RUN: Final = "tactician.run"
 """Name of the event with the id of the run on this server."""
@@ -64,7 +65,7 @@ class EventTranslator:
         self._streamed: set[tuple[str, type[Event]]] = set()
         self._calls: dict[str, str] = {}
         self._known_calls: set[str] = set()
-        self._answer = ""
+        self._reader = AnswerReader()
 
     @property
     def run_id(self) -> str:
@@ -95,6 +96,8 @@ class EventTranslator:
         """Yield the events for the client of an event of the run."""
         if isinstance(event, RunStarted | ProcessStarted):
             yield from self._start_run(event)
+        if not self._is_late:
+            self._reader.read(event)
         owner = self._subagents.follow(event)
         yield from self._steps.follow(event, owner)
         match event:
@@ -169,7 +172,6 @@ class EventTranslator:
             case TextReceived() if self._is_shown(event, owner):
                 self._streamed.add((event.run_id, type(event)))
                 yield from self._messages.add_text(event.run_id, self._find_turn(event.run_id), owner, event.text)
-                self._answer += "" if event.is_internal else event.text
             case ThinkingReceived() if event.text and not self._is_late:
                 self._streamed.add((event.run_id, type(event)))
                 yield from self._messages.add_reasoning(event.run_id, owner, event.text)
@@ -184,13 +186,15 @@ class EventTranslator:
             case ToolReturned():
                 yield write_result(event.result, name_call(self.run_id, event.path, event.call.id), owner)
                 self._calls.pop(event.span_id or "", None)
+            case ToolAnswered() if event.call.name not in self._frontend:  # whose result the client itself sent
+                yield write_result(event.result, name_call(self.run_id, event.path, event.call.id), owner)
 
     def _write_rest(self, event: TurnCompleted, owner: str | None) -> Iterator[BaseEvent]:
         """Yield the events of an answer of a model that did not come in pieces."""
         message, turn = event.response.message, self._turns.get(event.run_id)
         if message.thinking and (event.run_id, ThinkingReceived) not in self._streamed:
             yield from self._messages.add_reasoning(event.run_id, owner, message.thinking)
-        is_text = bool(message.text) and (turn is None or turn.request.output is None)
+        is_text = bool(message.text) and not _is_object(turn) and not _may_be_refused(turn)
         if is_text and owner is not None and (event.run_id, TextReceived) not in self._streamed:
             yield from self._messages.add_text(event.run_id, self._find_turn(event.run_id), owner, message.text)
 
@@ -201,10 +205,11 @@ class EventTranslator:
             yield from write_call(event.call, call_id, self._find_turn(event.run_id), owner)
 
     def _is_shown(self, event: TextReceived, owner: str | None) -> bool:
-        """Return whether text is for people: not the JSON of an object, nor what an action asks a model for."""
+        """Return whether text is for people: text of the answer, and of subagents while nobody may refuse it."""
         turn = self._turns.get(event.run_id)
-        is_object = turn is not None and turn.request.output is not None
-        return not self._is_late and bool(event.text) and not is_object and (owner is not None or not event.is_internal)
+        if self._is_late or not event.text or _is_object(turn):
+            return False
+        return not event.is_internal if owner is None else not _may_be_refused(turn)
 
     def _find_turn(self, run_id: str) -> str:
         """Return the id of the message of the latest turn of a run."""
@@ -213,8 +218,7 @@ class EventTranslator:
 
     def _write_answer(self, output: object) -> Iterator[BaseEvent]:
         """Yield the events of an answer that has not come in pieces."""
-        answer = "" if output is None else as_text(output)
-        if answer.strip() and not self._answer.rstrip().endswith(answer.strip()):
+        if (answer := self._reader.finish(output).strip("\n")).strip():
             yield from write_text(answer)
 
     def _close_all(self) -> Iterator[BaseEvent]:
@@ -230,3 +234,13 @@ class EventTranslator:
             result=result,
             usage=self._spending.list_usage(),
         )
+
+
+def _is_object(turn: TurnStarted | None) -> bool:
+    """Return whether the text of a turn is the JSON of an object."""
+    return turn is not None and turn.request.output is not None
+
+
+def _may_be_refused(turn: TurnStarted | None) -> bool:
+    """Return whether a guardrail or a person may still refuse or change the text of a turn."""
+    return turn is not None and turn.is_checked

@@ -8,6 +8,7 @@ from tactician.agents import BaseRunnable
 from tactician.serve.api.forms import AgentForm, AgentsForm, DiagramForm
 from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.views import show_agent, show_diagram
+from tactician.serve.api.visibility import READERS
 from tactician.serve.problems import ApiError
 
 
@@ -36,7 +37,7 @@ async def draw_agent(call: Call) -> DiagramForm:
 
 
 AGENT_OPERATIONS: Final = (
-    ApiOperation("GET", "/api/agents", list_agents, "List the agents", AgentsForm),
-    ApiOperation("GET", "/api/agents/{agent_id}", find_agent, "Show an agent", AgentForm),
-    ApiOperation("GET", "/api/agents/{agent_id}/diagram", draw_agent, "Draw an agent", DiagramForm),
+    ApiOperation("GET", "/api/agents", list_agents, "List the agents", AgentsForm, READERS),
+    ApiOperation("GET", "/api/agents/{agent_id}", find_agent, "Show an agent", AgentForm, READERS),
+    ApiOperation("GET", "/api/agents/{agent_id}/diagram", draw_agent, "Draw an agent", DiagramForm, READERS),
 )

@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Final, cast
 
 from pydantic import JsonValue
 from starlette.responses import Response
 
 from tactician.conversation import Conversation
-from tactician.errors import ConversationNotFoundError, TacticianError
+from tactician.errors import ConversationNotFoundError, RunConflictError, TacticianError
 from tactician.events import Event
 from tactician.llm import messages_to_data
+from tactician.loggers import get_logger
 from tactician.loop import TextReceived
 from tactician.process import MessageSent, ProgressReported
-from tactician.runs import RunCompleted, RunResult, format_output
+from tactician.runs import RunCompleted, RunResult, RunStore, format_output
+from tactician.secrets import mask_secrets
+from tactician.serve.api.following import follow_run
 from tactician.serve.api.forms import AnswerTextForm, ConversationForm, Form, MessageForm
+from tactician.serve.api.idempotency import create_message_key
 from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.people import Person
 from tactician.serve.api.pictures import find_picture, link_pictures, send_picture
+from tactician.serve.api.server import ApiServer
 from tactician.serve.api.sse import format_event, format_problem
 from tactician.serve.api.uploads import read_pictures
 from tactician.serve.api.views import show_requests
 from tactician.serve.problems import ApiError, describe_failure
 from tactician.service import AgentOptions, AgentService
 
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 CONVERSATIONS_ROLE: Final = "conversations"
 """Role of those who may read and delete the conversations of all people."""
 _PATH: Final = "/api/conversations/{conversation_id}"
@@ -39,13 +44,61 @@ async def send_message(call: Call) -> Form | Response:
     service, form = AgentService(call.server.platform), await call.read(MessageForm)
     if form.agent not in service.agents:
         raise ApiError(404, f"There is no agent {form.agent[:200]!r}. See /api/agents.")
+    key = None if form.idempotency_key is None else create_message_key(call.person, _id(call), form.idempotency_key)
     options = AgentOptions(
-        conversation_id=_id(call), user=call.person.user, images=await read_pictures(call, form.pictures)
+        conversation_id=_id(call),
+        user=call.person.user,
+        images=await read_pictures(call, form.pictures),
+        idempotency_key=key,
     )
     if "text/event-stream" in call.request.headers.get("accept", ""):
-        events = service.stream_agent(form.agent, form.message, **options)
+        events = _stream(service, call.server, form, options)
         return call.server.streams.respond(_answer(events, call.person))
-    return _show_answer(await service.request_agent(form.agent, form.message, **options), call.person)
+    return _show_answer(await _request(service, call.server, form, options), call.person)
+
+
+async def _request(
+    service: AgentService, server: ApiServer, form: MessageForm, options: AgentOptions
+) -> RunResult[object]:
+    """Return the answer to a message: that of an earlier run, if it has the key of the message."""
+    run_id = await _find_earlier(server, options)
+    if run_id is None:
+        try:
+            return await service.request_agent(form.agent, form.message, **options)
+        except RunConflictError:  # the same message may have come at the same time
+            if (run_id := await _find_earlier(server, options)) is None:
+                raise
+    async with aclosing(follow_run(server, run_id)) as events:
+        results = [event.result async for event in events if isinstance(event, RunCompleted)]
+    return results[-1]
+
+
+async def _stream(
+    service: AgentService, server: ApiServer, form: MessageForm, options: AgentOptions
+) -> AsyncGenerator[Event]:
+    """Yield the events of the run that answers a message: those of an earlier run, if it has the key."""
+    run_id = await _find_earlier(server, options)
+    if run_id is None:
+        try:
+            async with aclosing(service.stream_agent(form.agent, form.message, **options)) as events:
+                async for event in events:
+                    yield event
+        except RunConflictError:
+            if (run_id := await _find_earlier(server, options)) is None:
+                raise
+        else:
+            return
+    async with aclosing(follow_run(server, run_id)) as events:
+        async for event in events:
+            yield event
+
+
+async def _find_earlier(server: ApiServer, options: AgentOptions) -> str | None:
+    """Return the id of the run that has the key of a message, if any."""
+    if (key := options.get("idempotency_key")) is None:
+        return None
+    records = await RunStore(server.platform.store).find(idempotency_key=key)
+    return records[0].run_id if records else None
 
 
 async def show_conversation(call: Call) -> ConversationForm:
@@ -53,7 +106,8 @@ async def show_conversation(call: Call) -> ConversationForm:
     messages = _read_messages(await _find_conversation(call))
     address = f"{call.base}/api/conversations/{_id(call)}/pictures"
     linked = await asyncio.to_thread(link_pictures, messages, address)  # pictures may be large
-    return ConversationForm(id=_id(call), messages=tuple(cast("list[JsonValue]", linked)))
+    masked = [call.viewer.mask_json(message) for message in cast("list[JsonValue]", linked)]
+    return ConversationForm(id=_id(call), messages=tuple(masked))
 
 
 async def show_picture(call: Call) -> Response:
@@ -108,7 +162,7 @@ async def _answer(events: AsyncGenerator[Event], person: Person) -> AsyncGenerat
             elif isinstance(event, MessageSent):
                 yield format_event(json.dumps({"text": event.message.text}), kind="message")
             elif isinstance(event, ProgressReported):
-                yield format_event(json.dumps({"text": event.text}), kind="progress")
+                yield format_event(json.dumps({"text": mask_secrets(event.text)}), kind="progress")
     except TacticianError as error:
         yield format_problem(*describe_failure(error))
     except Exception as error:  # of the code of the agent

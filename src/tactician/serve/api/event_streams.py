@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Final, TypeVar
 
 from starlette.responses import Response
 
+from tactician.events import Event, find_event_type
 from tactician.frozen import frozen
 from tactician.platform import RecordedEvent
 from tactician.process import ProcessEnded
 from tactician.runs import RunEnded, RunStatus
 from tactician.serve.api.feed import EventFeed, FeedEntry
-from tactician.serve.api.history import read_earlier
+from tactician.serve.api.history import create_end, read_earlier
 from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.pictures import find_picture_address, link_event
 from tactician.serve.api.run_lookup import find_run, present_run
 from tactician.serve.api.sse import COMMENT, format_event
+from tactician.serve.api.visibility import READERS, find_owner
 from tactician.serve.problems import ApiError
+from tactician.trace import write_event
 
 _PAUSES: Final = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Seconds between looks for the end of a run in the store: its last event comes a moment before it is saved."""
+_ENDS: Final = frozenset({RunEnded.type, ProcessEnded.type})
 E = TypeVar("E", FeedEntry, RecordedEvent)
 _BATCH: Final = 100
 _EVENT_QUERY: Final = {
@@ -50,7 +54,8 @@ def _stream(call: Call, run_id: str | None) -> Response:
     query = call.request.query_params
     feed, kinds, is_brief = call.server.feed, frozenset(query.getlist("type")), query.get("brief") == "true"
     inner = None if run_id is None or feed.find_root(run_id) == run_id else {run_id}
-    choice = _EventChoice(feed, kinds, is_brief, inner, call.base, "" if run_id is None else feed.find_root(run_id))
+    root, owner = ("", find_owner(call.person)) if run_id is None else (feed.find_root(run_id), None)
+    choice = _EventChoice(feed, kinds, is_brief, inner, call.base, root, owner)
     return call.server.streams.respond(_events(call, run_id, _find_place(call), choice))
 
 
@@ -62,10 +67,11 @@ class _EventChoice:
         feed: the feed of the events.
         kinds: types of the events; all when there are none.
         is_brief: true for events without messages that earlier events have.
-        inner: ids of a run that is inside another, and of the runs inside it, as far as they are known; `None` for
-            the events of all runs that the feed has.
+        inner: ids of a run that is inside another, of the runs inside it, and of their spans, as far as they are known;
+            `None` for the events of all runs that the feed has.
         base: path at which the server is mounted, for the addresses of pictures.
         root: id of the outermost run; empty for a reader of all runs.
+        owner: id of the user whose runs the reader of all runs sees; those of all users by default.
     """
 
     feed: EventFeed
@@ -74,16 +80,24 @@ class _EventChoice:
     inner: set[str] | None = None
     base: str = ""
     root: str = ""
+    owner: str | None = None
 
     def format(self, entries: Iterable[FeedEntry]) -> str:
         """Return those of the entries that the reader wants, as text."""
-        return "".join(self._format(entry) for entry in self._select(entries))
+        visible = (entry for entry in entries if self.owner in (None, entry.user))
+        return "".join(self._format(entry) for entry in self._select(visible))
 
     def format_earlier(self, events: Iterable[RecordedEvent]) -> str:
         """Return those of the events that the reader wants, as text: without ids, as the feed does not know them."""
         address = find_picture_address(self.root, self.base)
         chosen = self._select(events)
         return "".join(format_event(link_event(event.text, address), kind=event.type) for event in chosen)
+
+    def skip(self, entries: Iterable[FeedEntry]) -> None:
+        """Learn from entries that the reader has seen already which runs are inside the run."""
+        if self.inner is not None:
+            for entry in entries:
+                self._is_inside(entry)
 
     def _select(self, events: Iterable[E]) -> Iterator[E]:
         for event in events:
@@ -93,9 +107,14 @@ class _EventChoice:
     def _is_inside(self, event: FeedEntry | RecordedEvent) -> bool:
         if self.inner is None:
             return True
-        if event.parent_id in self.inner:
+        if event.parent_id in self.inner or event.span_id in self.inner:
             self.inner.add(event.run_id)
-        return event.run_id in self.inner
+        if event.run_id not in self.inner:
+            return False
+        kind = find_event_type(event.type)
+        if kind is not None and kind.opens is not None:
+            self.inner.add(event.id)
+        return True
 
     def _format(self, entry: FeedEntry) -> str:
         text = entry.format_briefly(self.base) if self.is_brief else entry.format(self.base)
@@ -106,8 +125,10 @@ async def _events(call: Call, run_id: str | None, after: int, choice: _EventChoi
     """Yield events as text. That of a run ends with the run."""
     feed = call.server.feed
     root = None if run_id is None else feed.find_root(run_id)
+    is_whole = not after
     yield f"retry: 1000\nid: {feed.session}-{after}\n\n"
     earlier = [] if root is None or after else await read_earlier(call.server, root)
+    choice.skip(entry for entry in feed.replay(root) if entry.number <= after)
     for batch in _split(earlier):
         if text := choice.format_earlier(batch):
             yield text
@@ -123,7 +144,16 @@ async def _events(call: Call, run_id: str | None, after: int, choice: _EventChoi
         for late in feed.replay_batches(root, after):
             if text := choice.format(late):
                 yield text
+        seen: list[FeedEntry | RecordedEvent] = [*earlier, *feed.replay(root)]
+        if is_whole and not any(_is_end(entry, run_id) for entry in seen):
+            yield _format_end(call, create_end(await find_run(call, run_id), earlier), choice.kinds)
         yield format_event((await present_run(call, run_id)).model_dump_json(), kind="end")
+
+
+def _format_end(call: Call, event: Event, kinds: Collection[str]) -> str:
+    if kinds and event.type not in kinds:
+        return ""
+    return format_event(write_event(event, call.viewer.capture, call.server.masking), kind=event.type)
 
 
 def _split(events: Sequence[RecordedEvent]) -> Iterator[Sequence[RecordedEvent]]:
@@ -148,9 +178,11 @@ async def _has_ended(call: Call, run_id: str) -> bool:
     return RunStatus((await find_run(call, run_id)).status).is_terminal
 
 
-def _is_end(entry: FeedEntry, run_id: str) -> bool:
+def _is_end(entry: FeedEntry | RecordedEvent, run_id: str) -> bool:
+    if entry.run_id != run_id or entry.type not in _ENDS:
+        return False
     event = entry.event
-    return event.run_id == run_id and isinstance(event, RunEnded | ProcessEnded) and event.status.is_terminal
+    return isinstance(event, RunEnded | ProcessEnded) and event.status.is_terminal
 
 
 def _find_place(call: Call) -> int:
@@ -167,6 +199,8 @@ def _find_place(call: Call) -> int:
 
 
 EVENT_OPERATIONS: Final = (
-    ApiOperation("GET", "/api/runs/{run_id}/events", stream_run, "Stream the events of a run", query=_EVENT_QUERY),
-    ApiOperation("GET", "/api/events", stream_all, "Stream the events of all runs", query=_EVENT_QUERY),
+    ApiOperation(
+        "GET", "/api/runs/{run_id}/events", stream_run, "Stream the events of a run", right=READERS, query=_EVENT_QUERY
+    ),
+    ApiOperation("GET", "/api/events", stream_all, "Stream the events of all runs", right=READERS, query=_EVENT_QUERY),
 )

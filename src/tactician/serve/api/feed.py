@@ -6,14 +6,17 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from tactician.events import Event, new_id
-from tactician.runs import find_capture_mode
+from tactician.loop import TextReceived, ThinkingReceived
+from tactician.runs import find_capture_mode, find_current_user
+from tactician.secret_pieces import PieceMasking
+from tactician.secrets import Masking
 from tactician.serve.api.pictures import find_picture_address, link_pictures
-from tactician.trace import CaptureMode, Masking, write_event
+from tactician.trace import CaptureMode, write_event
 
 _UNREAD: Final = 1000
 """Events that wait for a reader. A reader that is further behind is dropped, and may continue where it was."""
@@ -21,8 +24,12 @@ _BATCH: Final = 100
 """Entries that a reader gets at a time."""
 _MOST_SPANS: Final = 20_000
 """Latest spans of which the outermost run is known."""
+_MOST_TEXTS: Final = 10_000
+"""Runs whose texts may come in pieces at a time."""
 _QUIET: Final = 15.0
 """Seconds after which a reader hears that nothing has happened, so that the connection stays open."""
+
+_Piece: TypeAlias = TextReceived | ThinkingReceived
 
 
 @dataclass(slots=True)
@@ -35,6 +42,8 @@ class FeedEntry:
         event: the event.
         capture: how much of its run is captured.
         masking: masks of secrets.
+        user: id of the user that its run works for, if any.
+        shown: the event as readers see it, if that is another: a piece of a text without what may be half a key.
     """
 
     number: int
@@ -42,12 +51,24 @@ class FeedEntry:
     event: Event
     capture: CaptureMode
     masking: Masking = field(repr=False)
+    user: str | None = None
+    shown: Event | None = None
     _texts: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def type(self) -> str:
         """The name of the class of the event."""
         return self.event.type
+
+    @property
+    def id(self) -> str:
+        """The id of the event."""
+        return self.event.id
+
+    @property
+    def span_id(self) -> str | None:
+        """The id of the event that opened the span in which it happened, if any."""
+        return self.event.span_id
 
     @property
     def run_id(self) -> str:
@@ -71,7 +92,7 @@ class FeedEntry:
 
     def _write(self, base: str, *, is_brief: bool) -> str:
         link = partial(link_pictures, address=find_picture_address(self.root, base))
-        return write_event(self.event, self.capture, self.masking, is_brief=is_brief, prepare=link)
+        return write_event(self.shown or self.event, self.capture, self.masking, is_brief=is_brief, prepare=link)
 
 
 class _Reader:
@@ -102,6 +123,33 @@ class _Reader:
         while len(taken) < _BATCH and not self.entries.empty():
             taken.append(self.entries.get_nowait())
         return taken
+
+
+class _Pieces:
+    """Texts of runs that come in pieces, as readers see them.
+
+    Args:
+        masking: masks of secrets.
+    """
+
+    def __init__(self, masking: Masking) -> None:
+        self._masking = masking
+        self._texts: OrderedDict[str, dict[str, tuple[PieceMasking, _Piece]]] = OrderedDict()
+
+    def add(self, piece: _Piece) -> _Piece:
+        """Return a piece with what can be said of its text so far."""
+        texts = self._texts.setdefault(piece.run_id, {})
+        text = texts[piece.type][0] if piece.type in texts else PieceMasking(self._masking)
+        texts[piece.type] = text, piece
+        if len(self._texts) > _MOST_TEXTS:
+            self._texts.popitem(last=False)
+        return replace(piece, text=text.add(piece.text))
+
+    def finish(self, run_id: str) -> Iterator[_Piece]:
+        """Yield the rest of the texts of a run, of which something else has happened."""
+        for text, last in self._texts.pop(run_id, {}).values():
+            if rest := text.finish():
+                yield replace(last, text=rest, id=new_id())
 
 
 class EventFeed:
@@ -138,6 +186,7 @@ class EventFeed:
         self._spans: OrderedDict[str, str] = OrderedDict()
         self._whole: set[str] = set()
         self._readers: set[_Reader] = set()
+        self._pieces = _Pieces(self._masking)
 
     @property
     def readers(self) -> int:
@@ -153,8 +202,18 @@ class EventFeed:
         """Take an event of a run: it is kept, and given to the readers."""
         if not event.run_id:
             return
+        if isinstance(event, TextReceived | ThinkingReceived):
+            self._add(event, self._pieces.add(event))
+            return
+        for rest in self._pieces.finish(event.run_id):
+            self._add(replace(rest, text=""), rest)
+        self._add(event)
+
+    def _add(self, event: Event, shown: Event | None = None) -> None:
         self._last += 1
-        entry = FeedEntry(self._last, self._find_root(event), event, find_capture_mode(), self._masking)
+        entry = FeedEntry(
+            self._last, self._find_root(event), event, find_capture_mode(), self._masking, find_current_user(), shown
+        )
         if event.is_recorded:
             self._keep(entry)
         for reader in [reader for reader in self._readers if not reader.offer(entry)]:

@@ -59,11 +59,14 @@ class MessageForm(Form):
         agent: the id of the agent.
         message: the text.
         pictures: pictures beside it: base64, `https:` or `data:` URLs, or the addresses of uploads.
+        idempotency_key: key of the message. A message with a key that the caller has used before in the conversation
+            is not sent again: the answer to the earlier message is the answer.
     """
 
     agent: Text
     message: Annotated[str, Field(min_length=1)]
     pictures: Pictures = ()
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
 class RequestForm(Form):
@@ -231,7 +234,17 @@ class InputForm(Form):
 
 
 class AgentForm(Form):
-    """Agent that can be started."""
+    """Agent that can be started.
+
+    Attributes:
+        id: by what requests name it.
+        name: the name.
+        description: the purpose.
+        kind: the class.
+        takes_text: true when a run can be started with a text.
+        inputs: the types of its other inputs.
+        chats: true when it answers the messages of a conversation.
+    """
 
     id: str
     name: str
@@ -239,6 +252,7 @@ class AgentForm(Form):
     kind: str
     takes_text: bool
     inputs: tuple[InputForm, ...]
+    chats: bool = False
 
 
 class AgentsForm(Form):

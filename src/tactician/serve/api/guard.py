@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Final
 from urllib.parse import urlsplit
@@ -47,6 +47,8 @@ class RequestLimits:
         streams: streams of events that may be open at a time.
         parallel: runs that this server continues at a time.
         lease: seconds after which others continue the runs of a server that has died.
+        events_per_run: events of a run that are kept in memory for readers that come late.
+        runs_with_events: runs of which events are kept in memory.
 
     Raises:
         ConfigurationError: when a number is out of range.
@@ -60,12 +62,63 @@ class RequestLimits:
     streams: int = 1000
     parallel: int = 100
     lease: float = DEFAULT_LEASE
+    events_per_run: int = 10_000
+    runs_with_events: int = 1000
 
     def __post_init__(self) -> None:
-        for name in ("body", "upload", "burst", "streams", "parallel"):
+        for name in ("body", "upload", "burst", "streams", "parallel", "events_per_run", "runs_with_events"):
             need_amount(f"RequestLimits.{name}", getattr(self, name), least=1, whole=True)
         for name in ("rate", "seconds", "lease"):
             need_amount(f"RequestLimits.{name}", getattr(self, name), least=0.001)
+
+
+class Callers:
+    """People and programs that call a server, over whatever protocol.
+
+    Args:
+        people: bearer tokens, and who has each; without tokens, only programs on this machine may call.
+        limits: limits of requests.
+        clock: seconds, for the rate.
+
+    Raises:
+        ConfigurationError: when a token is too short.
+    """
+
+    def __init__(
+        self, people: Mapping[str, Person] | None, limits: RequestLimits, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._tokens = None if people is None else Tokens(people)
+        self._buckets = _Buckets(limits, clock)
+
+    @property
+    def need_tokens(self) -> bool:
+        """True when nobody may call without a token."""
+        return self._tokens is not None
+
+    def admit(self, headers: Headers, address: str) -> Person:
+        """Return who calls, and count the request.
+
+        Args:
+            headers: headers of the request, in which the token is.
+            address: address of the other side.
+
+        Raises:
+            ApiError: when the caller may not call, or calls too often.
+        """
+        person = self._find_person(headers, address)
+        self._buckets.take(f"{person.name} {address}")
+        return person
+
+    def _find_person(self, headers: Headers, address: str) -> Person:
+        if self._tokens is None:
+            if not is_loopback(address):
+                raise ApiError(403, "Without tokens, only programs on this machine may call.")
+            return LOCAL
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        person = self._tokens.find(token.strip()) if scheme.lower() == "bearer" else None
+        if person is None:
+            raise ApiError(401, "Send the header Authorization: Bearer TOKEN.", {"www-authenticate": "Bearer"})
+        return person
 
 
 class Guard:
@@ -73,24 +126,14 @@ class Guard:
 
     Args:
         app: what is guarded.
-        tokens: the tokens of people; without tokens, only programs on this machine may call.
+        callers: who may call.
         hosts: names by which the server may be called; without tokens, those of this machine, else any.
-        limits: limits of requests.
-        clock: seconds, for the rate.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        tokens: Tokens | None,
-        hosts: frozenset[str] | None,
-        limits: RequestLimits,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
+    def __init__(self, app: ASGIApp, callers: Callers, hosts: frozenset[str] | None) -> None:
         self._app = app
-        self._tokens = tokens
-        self._hosts = hosts if hosts is not None or tokens is not None else _LOCAL_NAMES
-        self._buckets = _Buckets(limits, clock)
+        self._callers = callers
+        self._hosts = hosts if hosts is not None or callers.need_tokens else _LOCAL_NAMES
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request or a WebSocket, or refuse it."""
@@ -111,20 +154,7 @@ class Guard:
         _check_origin(headers)
         if _is_open(scope):
             return
-        person = self._find_person(scope, headers)
-        self._buckets.take(f"{person.name} {_find_caller(scope)}")
-        scope["person"] = person
-
-    def _find_person(self, scope: Scope, headers: Headers) -> Person:
-        if self._tokens is None:
-            if not is_loopback(_find_caller(scope)):
-                raise ApiError(403, "Without tokens, only programs on this machine may call.")
-            return LOCAL
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        person = self._tokens.find(token.strip()) if scheme.lower() == "bearer" else None
-        if person is None:
-            raise ApiError(401, "Send the header Authorization: Bearer TOKEN.", {"www-authenticate": "Bearer"})
-        return person
+        scope["person"] = self._callers.admit(headers, _find_caller(scope))
 
 
 async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -> None:

@@ -14,12 +14,12 @@ _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 async def check_life(call: Call) -> Form:
-    """Return that the server lives."""
+    """Report that the server is alive."""
     return HealthForm()
 
 
 async def check_readiness(call: Call) -> Form:
-    """Return that the server continues runs, and that its store answers."""
+    """Report that the server continues runs, and that its store answers."""
     if not call.server.is_ready:
         raise ApiError(503, "The server is not started, or about to stop.")
     await call.server.platform.runs(limit=1)
@@ -40,7 +40,7 @@ async def show_metrics(call: Call) -> Response:
 
 
 HEALTH_OPERATIONS: Final = (
-    ApiOperation("GET", "/livez", check_life, "Say that the server lives", HealthForm, None),
-    ApiOperation("GET", "/readyz", check_readiness, "Say that the server is ready", HealthForm, None),
+    ApiOperation("GET", "/livez", check_life, "Liveness check", HealthForm, None),
+    ApiOperation("GET", "/readyz", check_readiness, "Readiness check", HealthForm, None),
     ApiOperation("GET", "/metrics", show_metrics, "Show figures for Prometheus", media_type="text/plain"),
 )

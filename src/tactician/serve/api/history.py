@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import TypedDict
 
 from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.events import Event, event_from_json
-from tactician.platform import RecordedEvent
+from tactician.platform import RecordedEvent, RunView
+from tactician.process import ProcessEnded
+from tactician.runs import PROCESS_KIND, RunEnded, RunStarted, RunStatus
 from tactician.serve.api.feed import FeedEntry
 from tactician.serve.api.server import ApiServer
 from tactician.trace import CaptureMode
+
+
+class _Surroundings(TypedDict):
+    run_id: str
+    parent_id: str | None
+    path: tuple[str, ...]
+    id: str
+    time: float
+    span_id: str | None
 
 
 async def read_earlier(server: ApiServer, run_id: str) -> list[RecordedEvent]:
@@ -35,6 +47,28 @@ async def list_events(server: ApiServer, run_id: str) -> list[Event]:
     root = server.feed.find_root(run_id)
     earlier = (event for each in await read_earlier(server, root) if (event := each.event) is not None)
     return list(chain(earlier, _read_entries(server.feed.replay(root))))
+
+
+def create_end(run: RunView, earlier: Iterable[RecordedEvent]) -> Event:
+    """Return the last event of a run that has ended, which no step has: it happens once the last step is saved.
+
+    Args:
+        run: the run, whose record says how it ended.
+        earlier: events of its steps.
+    """
+    spans = [each.id for each in earlier if each.run_id == run.id and each.type == RunStarted.type]
+    around = _Surroundings(
+        run_id=run.id,
+        parent_id=run.parent_id,
+        path=(run.name,),
+        id=f"{run.id}-end",
+        time=run.changed_at or 0.0,
+        span_id=spans[-1] if spans else None,
+    )
+    status, seconds, tally = RunStatus(run.status), run.seconds, run.tally
+    if run.kind == PROCESS_KIND:
+        return ProcessEnded(**around, status=status, seconds=seconds, tally=tally, failure=run.failure)
+    return RunEnded(**around, status=status, seconds=seconds, tally=tally, kind=run.kind, error=run.failure)
 
 
 def _read_entries(entries: Iterable[FeedEntry]) -> Iterator[Event]:

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from typing import Final, get_type_hints
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from tactician.agents import planned_spec
+from tactician.agents import (
+    Agent,
+    AgentNetwork,
+    HierarchicalAgents,
+    ParallelAgents,
+    RouterAgent,
+    planned_spec,
+)
+from tactician.chat import Chatbot
 from tactician.llm import UserMessage
 from tactician.runs import Runnable
 from tactician.serve.api.operations import Call
-from tactician.serve.api.views import find_schemas, list_input_types
+from tactician.serve.api.views import find_schemas, find_values_type, list_input_types
 from tactician.serve.problems import ApiError
+
+_READERS: Final = (Agent, RouterAgent, ParallelAgents, AgentNetwork, HierarchicalAgents, Chatbot)
+"""Agents that do nothing without a message."""
 
 
 def find_runnable(call: Call) -> Runnable:
@@ -28,9 +41,27 @@ def find_runnable(call: Call) -> Runnable:
     return agent
 
 
+def find_run_names(call: Call, agents: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that runs of agents have, each of which a query names by its id or its name."""
+    by_id = call.server.platform.agents_by_id
+    return tuple(dict.fromkeys(name for agent in agents for name in _list_names(by_id.get(agent), agent)))
+
+
+def _list_names(agent: Runnable | None, asked: str) -> tuple[str, ...]:
+    """Return the names of an agent's runs: those of a chatbot have the name of who answers."""
+    if agent is None:
+        return (asked,)
+    return (agent.name, agent.agent_name) if isinstance(agent, Chatbot) else (agent.name,)
+
+
 def reads_messages(agent: Runnable) -> bool:
     """Return whether an agent takes a message of a user, and not only the objects that it declares."""
     return planned_spec(agent) is None or UserMessage in list_input_types(agent)
+
+
+def needs_input(agent: Runnable) -> bool:
+    """Return whether an agent does nothing without a message."""
+    return isinstance(agent, _READERS)
 
 
 def read_agent_input(agent: Runnable, value: JsonValue, type_name: str | None) -> object:
@@ -42,6 +73,10 @@ def read_agent_input(agent: Runnable, value: JsonValue, type_name: str | None) -
     kinds = [kind for kind, _ in find_schemas(list_input_types(agent)) if type_name in (None, kind.__name__)]
     if type_name is not None and not kinds:
         raise ApiError(422, f"type: {agent.name} takes no {type_name!r}.")
+    if value is None and needs_input(agent):
+        raise ApiError(422, f"input: It is missing. Say what {agent.name} is to do.")
+    if (values := find_values_type(agent)) is not None:
+        return _check_names(agent, value, values)
     if (isinstance(value, str) and type_name is None) or not kinds:
         return value
     problems: list[str] = []
@@ -53,3 +88,16 @@ def read_agent_input(agent: Runnable, value: JsonValue, type_name: str | None) -
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             problems.append(f"{'.'.join([kind.__name__, *map(str, first['loc'])])}: {first['msg']}")
     raise ApiError(422, f"input: {'; '.join(problems)}")
+
+
+def _check_names(agent: Runnable, value: JsonValue, values: type) -> JsonValue:
+    """Return an input that has all the names of the agent's values. Values of any type become text.
+
+    Raises:
+        ApiError: when a name is missing.
+    """
+    given = value.keys() if isinstance(value, dict) else ()
+    if missing := [name for name in get_type_hints(values) if name not in given]:
+        hint = f"write an object, such as {json.dumps(dict.fromkeys(get_type_hints(values), '...'))}"
+        raise ApiError(422, f"input: {agent.name} needs a value for {', '.join(map(repr, missing))}: {hint}.")
+    return value

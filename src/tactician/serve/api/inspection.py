@@ -11,6 +11,7 @@ from tactician.serve.api.forms import PlanForm, PlansForm, PlanStepForm, TraceFo
 from tactician.serve.api.history import list_events
 from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.run_lookup import find_run
+from tactician.serve.api.visibility import READERS
 from tactician.trace import CaptureMode, Trace, mask_nodes
 
 
@@ -57,6 +58,6 @@ def _show_steps(plan: Plan) -> tuple[PlanStepForm, ...]:
 
 
 INSPECTION_OPERATIONS: Final = (
-    ApiOperation("GET", "/api/runs/{run_id}/plans", list_plans, "List the plans of a run", PlansForm),
-    ApiOperation("GET", "/api/runs/{run_id}/trace", show_trace, "Show all that a run did", TraceForm),
+    ApiOperation("GET", "/api/runs/{run_id}/plans", list_plans, "List the plans of a run", PlansForm, READERS),
+    ApiOperation("GET", "/api/runs/{run_id}/trace", show_trace, "Show all that a run did", TraceForm, READERS),
 )

@@ -41,6 +41,13 @@ class UsePoint:
     usage: Usage = field(default=NO_USAGE)
     _priced: tuple[Usage, float | None] = field(default=(NO_USAGE, 0.0), repr=False)
 
+    def include(self, other: UsePoint) -> None:
+        """Add the calls of another point."""
+        self.calls += other.calls
+        self.errors += other.errors
+        self.seconds += other.seconds
+        self.usage = self.usage + other.usage
+
     @property
     def cost(self) -> float | None:
         """US dollars; `None` when a price is not known. Prices are looked up once for each change."""
@@ -59,6 +66,7 @@ class ModelMeter:
     def __init__(self) -> None:
         self.since = time()
         self._points: OrderedDict[str, dict[float, UsePoint]] = OrderedDict()
+        self._names: OrderedDict[str, str] = OrderedDict()
 
     @property
     def points(self) -> Mapping[str, tuple[UsePoint, ...]]:
@@ -70,26 +78,38 @@ class ModelMeter:
         match event:
             case TurnCompleted(response=response):
                 for model, usage in _split(response.usage, response.model or "unknown"):
+                    self._learn(model)
                     self._add(event.time, model, event.seconds, usage)
             case TurnFailed():
-                self._add(event.time, event.model, event.seconds, NO_USAGE, is_error=True)
+                self._add(event.time, self._names.get(event.model, event.model), event.seconds, NO_USAGE, is_error=True)
             case ModelReturned():
                 self._add(event.time, event.model, event.seconds, event.usage, is_error=event.error is not None)
             case _:
                 pass
+
+    def _learn(self, model: str) -> None:
+        """Note the whole name of a model that answers, `instance:model`: calls that fail have the model only."""
+        bare = model.partition(":")[2]
+        if not bare:
+            return
+        self._names[bare] = model
+        if len(self._names) > _MOST_MODELS:
+            self._names.popitem(last=False)
+        for point in self._points.pop(bare, {}).values():
+            self._get_point(model, point.at).include(point)
+
+    def _get_point(self, model: str, at: float) -> UsePoint:
+        return self._points.setdefault(model, {}).setdefault(at, UsePoint(at))
 
     def _add(self, at: float, model: str, seconds: float, usage: Usage, *, is_error: bool = False) -> None:
         points = self._points.setdefault(model, {})
         if len(self._points) > _MOST_MODELS:
             self._points.popitem(last=False)
         start = at - at % SPAN
-        point = points.setdefault(start, UsePoint(start))
+        point = self._get_point(model, start)
         if len(points) > _MOST_POINTS:
             del points[min(points)]
-        point.calls += 1
-        point.errors += is_error
-        point.seconds += seconds
-        point.usage = point.usage + usage
+        point.include(UsePoint(start, 1, int(is_error), seconds, usage))
 
 
 def _split(usage: Usage, otherwise: str) -> Iterator[tuple[str, Usage]]:

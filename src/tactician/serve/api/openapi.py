@@ -12,6 +12,7 @@ from pydantic.json_schema import models_json_schema
 
 from tactician.runs import Runnable
 from tactician.serve.api.forms import Form, ProblemForm, RunForm, StartForm
+from tactician.serve.api.inputs import needs_input
 from tactician.serve.api.operations import ApiOperation
 from tactician.serve.api.views import show_agent
 
@@ -34,6 +35,8 @@ _PROBLEMS: Final[Mapping[str, str]] = {
     "504": "Too slow",
 }
 
+_ANYTHING: Final[JsonValue] = ["string", "number", "boolean", "object", "array"]
+"""Types of JSON values but for null."""
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 
@@ -85,7 +88,12 @@ def _describe_parameters(operation: ApiOperation) -> list[JsonValue]:
         for name in _PARAMETER.findall(operation.path)
     ]
     return inside + [
-        {"name": name, "in": "query", "description": purpose, "schema": {"type": "string"}}
+        {
+            "name": name,
+            "in": "query",
+            "description": purpose,
+            "schema": operation.query_types.get(name, {"type": "string"}),
+        }
         for name, purpose in operation.query.items()
     ]
 
@@ -104,11 +112,15 @@ def _describe_start(agent_id: str, agent: Runnable) -> JsonObject:
     shown = show_agent(agent_id, agent)
     inputs: list[JsonValue] = [{"type": "string"}] if shown.takes_text else []
     inputs += [{"title": kind.type, "form": kind.form} for kind in shown.inputs]
+    body: JsonValue = {"$ref": _REFERENCE.format(model=StartForm.__name__)}
+    if needs_input(agent) or not shown.takes_text:
+        input_form: JsonValue = {"properties": {"input": {"type": _ANYTHING}}, "required": ["input"]}
+        body = {"allOf": [body, input_form]}
     return {
         "operationId": f"start_{agent_id}",
         "summary": f"Start a run of {shown.name}",
         "description": shown.description,
-        "requestBody": {"required": True, "content": _as_json(StartForm)},
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
         "x-inputs": inputs,
         "responses": {"202": {"description": "The run", "content": _as_json(RunForm)}, **_describe_problems()},
     }

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Final, TypeAlias, TypeVar
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tactician.errors import TacticianError
 from tactician.frozen import frozen
+from tactician.loggers import get_logger
 from tactician.serve.api.forms import Form
 from tactician.serve.api.people import Person, Right
 from tactician.serve.api.server import ApiServer
@@ -21,7 +21,7 @@ from tactician.serve.api.viewer import Viewer
 from tactician.serve.problems import ApiError, describe_problem
 
 F = TypeVar("F", bound=Form)
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 _LONGEST_ID: Final = 200
 
 
@@ -78,16 +78,40 @@ class Call:
         Raises:
             ApiError: when it does not have the form.
         """
-        body = await self.request.body()
+        if not (body := await self.request.body()):
+            raise ApiError(422, "body: It is missing.")
         try:
-            return form.model_validate_json(body or b"{}")
+            return form.model_validate_json(body)
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             place = ".".join(map(str, first["loc"])) or "body"
             raise ApiError(422, f"{place}: {first['msg']}") from error
 
 
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 Handler: TypeAlias = Callable[[Call], Awaitable[Form | Response]]
+
+
+def count_up_to(most: int) -> JsonValue:
+    """Return the JSON schema of a number from 0 to a largest number."""
+    return {"type": "integer", "minimum": 0, "maximum": most}
+
+
+def group_routes(server: ApiServer, operations: Iterable[ApiOperation]) -> list[Route]:
+    """Return a route for each path, with all methods that operations have there."""
+    paths: dict[str, list[ApiOperation]] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, []).append(operation)
+    return [_create_route(server, grouped) for grouped in paths.values()]
+
+
+def _create_route(server: ApiServer, operations: Sequence[ApiOperation]) -> Route:
+    endpoints = {operation.method: operation.create_endpoint(server) for operation in operations}
+
+    async def serve(request: Request) -> Response:
+        return await endpoints["GET" if request.method == "HEAD" else request.method](request)
+
+    return Route(operations[0].path, serve, methods=list(endpoints), name=operations[0].name)
 
 
 @frozen
@@ -100,9 +124,10 @@ class ApiOperation:
         handler: what is called.
         summary: purpose, in a sentence.
         answer: form of the answer; `None` for a stream of events, or for text.
-        right: right that callers need; `None` when everybody may call.
+        right: right that callers need, or several of which they need any; `None` when everybody may call.
         body: form of the body, if any.
         query: parameters of the query, with their purposes.
+        query_types: JSON schemas of those that are no text.
         status: status of the response.
         media_type: type of the response where there is no form.
     """
@@ -112,9 +137,10 @@ class ApiOperation:
     handler: Handler
     summary: str
     answer: type[Form] | None = None
-    right: Right | None = "see"
+    right: Right | tuple[Right, ...] | None = "see"
     body: type[Form] | None = None
     query: Mapping[str, str] = field(default_factory=dict)
+    query_types: Mapping[str, JsonValue] = field(default_factory=dict)
     status: int = 200
     media_type: str = "text/event-stream"
 
@@ -125,6 +151,10 @@ class ApiOperation:
 
     def route(self, server: ApiServer) -> Route:
         """Return the route of the operation."""
+        return Route(self.path, self.create_endpoint(server), methods=[self.method], name=self.name)
+
+    def create_endpoint(self, server: ApiServer) -> Endpoint:
+        """Return the function that answers requests for the operation."""
 
         async def serve(request: Request) -> Response:
             try:
@@ -135,14 +165,15 @@ class ApiOperation:
                 _logger.exception("%s %s failed", self.method, self.path)
                 return describe_problem(error)
 
-        return Route(self.path, serve, methods=[self.method], name=self.name)
+        return serve
 
     async def _handle(self, server: ApiServer, request: Request) -> Form | Response:
         person: Person | None = request.scope.get("person")
         if self.right is None:
             return await self.handler(Call(server, person or Person("anybody", rights=frozenset()), request))
-        if person is None or self.right not in person.rights:
-            raise ApiError(403, f"This needs the right {self.right!r}.")
+        rights = (self.right,) if isinstance(self.right, str) else self.right
+        if person is None or not person.rights.intersection(rights):
+            raise ApiError(403, f"This needs the right {' or '.join(map(repr, rights))}.")
         return await self.handler(Call(server, person, request))
 
     def _respond(self, outcome: Form | Response) -> Response:

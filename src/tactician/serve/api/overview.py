@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from math import inf, isfinite
 from time import time
 from typing import Final
@@ -12,8 +12,9 @@ from starlette.datastructures import QueryParams
 from tactician.llm import DeploymentStatus, ObservedModelSource
 from tactician.platform import RunView
 from tactician.serve.api.forms import RequestForm
+from tactician.serve.api.inputs import find_run_names
 from tactician.serve.api.meter import SPAN, UsePoint
-from tactician.serve.api.operations import ApiOperation, Call
+from tactician.serve.api.operations import ApiOperation, Call, count_up_to
 from tactician.serve.api.overview_forms import (
     DeploymentForm,
     HeldRunForm,
@@ -27,6 +28,7 @@ from tactician.serve.api.overview_forms import (
     WorkerForm,
 )
 from tactician.serve.api.views import show_requests
+from tactician.serve.api.visibility import ANYBODY, sees_run
 
 _MOST_RUNS: Final = 10_000
 _MOST_IDS: Final = 100
@@ -48,9 +50,14 @@ async def list_open_requests(call: Call) -> OpenRequestsForm:
     query = call.request.query_params
     limit = call.find_number("limit", 1000, _MOST_RUNS)
     runs = await call.server.platform.list_waiting_runs(_MOST_RUNS)
-    found = [_show_open(run, request) for run in runs for request in show_requests(run.pending, call.person)]
-    roles = tuple(sorted({entry.request.role for entry in found if entry.request.role is not None}))
-    chosen = [entry for entry in found if _is_chosen(entry, query)]
+    entries = [
+        _show_open(run, request)
+        for run in runs
+        for request in show_requests(run.pending, call.person, sees_run=sees_run(call.person, run.user))
+    ]
+    roles = tuple(sorted({entry.request.role for entry in entries if entry.request.role is not None}))
+    names = find_run_names(call, query.getlist("agent"))
+    chosen = [entry for entry in entries if _is_chosen(entry, query, names)]
     return OpenRequestsForm(requests=tuple(sorted(chosen, key=_rank)[:limit]), roles=roles)
 
 
@@ -88,8 +95,10 @@ def _show_open(run: RunView, request: RequestForm) -> OpenRequestForm:
     return OpenRequestForm(run_id=run.id, agent=run.name, since=run.changed_at, request=request)
 
 
-def _is_chosen(entry: OpenRequestForm, query: QueryParams) -> bool:
-    facts = {"role": entry.request.role or "", "kind": entry.request.kind, "agent": entry.agent}
+def _is_chosen(entry: OpenRequestForm, query: QueryParams, agents: Collection[str]) -> bool:
+    if agents and entry.agent not in agents:
+        return False
+    facts = {"role": entry.request.role or "", "kind": entry.request.kind}
     return all(name not in query or value in query.getlist(name) for name, value in facts.items())
 
 
@@ -161,11 +170,16 @@ OVERVIEW_OPERATIONS: Final = (
         list_open_requests,
         "List the requests that wait for people",
         OpenRequestsForm,
+        ANYBODY,
         query={
             "role": "role that a request requires, or several; empty for none",
             "kind": "kind of request, or several",
-            "agent": "name of an agent, or several",
+            "agent": "id or name of an agent, or several",
             "limit": "most requests, up to 10000",
+        },
+        query_types={
+            **{name: {"type": "array", "items": {"type": "string"}} for name in ("role", "kind", "agent")},
+            "limit": count_up_to(_MOST_RUNS),
         },
     ),
     ApiOperation("GET", "/api/models", list_models, "List the models and their use", ModelsForm),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,6 +17,8 @@ from tactician.serve.problems import ApiError
 from tactician.trace import CONTENT_NAME, name_content
 
 _SHOWN: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"})
+_MEDIA_TYPE: Final = re.compile(r"image/[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]{0,126}")
+"""Media type that a header may have (RFC 6838)."""
 _IMAGE: Final = '"kind":"image"'
 _HEADERS: Final = {
     # The name is the hash of the content, so that it never changes; a cache that people share must not have it.
@@ -71,7 +74,8 @@ def send_picture(picture: Image | None, request: Request) -> Response:
         return Response(status_code=304, headers=headers)
     if picture.media_type not in _SHOWN:
         headers["content-disposition"] = "attachment"
-    return Response(base64.b64decode(picture.data), headers=headers, media_type=picture.media_type)
+    media_type = picture.media_type if _MEDIA_TYPE.fullmatch(picture.media_type) else "application/octet-stream"
+    return Response(base64.b64decode(picture.data), headers=headers, media_type=media_type)
 
 
 def _walk(value: JsonValue) -> Iterator[Image]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.platform import RunTree, RunView
-from tactician.runs import RunStatus
+from tactician.runs import PendingRequest, RunStatus
 from tactician.serve.api.forms import RunForm
 from tactician.serve.api.operations import Call
-from tactician.serve.api.views import show_run
+from tactician.serve.api.views import conceal_run, show_run
+from tactician.serve.api.visibility import may_answer, sees_run
+from tactician.serve.problems import ApiError
 
 
 async def find_run(call: Call, run_id: str) -> RunView:
-    """Return a run.
+    """Return a run that the caller may see.
 
     Raises:
         RunNotFoundError: when there is none.
@@ -20,37 +24,75 @@ async def find_run(call: Call, run_id: str) -> RunView:
 
 
 async def find_tree(call: Call, run_id: str) -> RunTree:
-    """Return a run and the runs inside it. One that is kept as a part of another only is found there.
+    """Return a run that the caller may see, and the runs inside it.
 
     Raises:
         RunNotFoundError: when there is none.
     """
+    tree = await _load_tree(call, run_id)
+    if not sees_run(call.person, tree.run.user):
+        raise _not_found(run_id)
+    return tree
+
+
+async def find_request(call: Call, run_id: str, request_id: str) -> PendingRequest:
+    """Return a request that a run waits for, and that the caller may answer.
+
+    Raises:
+        RunNotFoundError: when there is no such run that the caller may see, or that needs a role of the caller.
+        ApiError: when the run does not wait for that, or the caller lacks the role that it needs.
+    """
+    run = (await _load_tree(call, run_id)).run
+    is_seen = sees_run(call.person, run.user)
+    request = next((request for request in run.pending if request.id == request_id), None)
+    if request is not None and not may_answer(call.person, request, sees_run=is_seen) and is_seen:
+        raise ApiError(403, f"This needs the role {request.required_role!r}.")
+    if not is_seen and (request is None or not may_answer(call.person, request, sees_run=False)):
+        raise _not_found(run_id)
+    if request is None or request.is_answered:
+        raise ApiError(409, f"The run {run_id} does not wait for {request_id!r}.")
+    return request
+
+
+async def _load_tree(call: Call, run_id: str) -> RunTree:
+    """Return a run and the runs inside it. A run that is kept as a part of another only is looked up there."""
     platform, root = call.server.platform, call.server.feed.find_root(run_id)
     try:
         tree = await platform.tree(run_id)
         call.server.feed.add_roots(run_id, [run.id for run in tree.walk() if root == run_id and run.id != run_id])
         return tree
     except RunNotFoundError:
-        found = None if root == run_id else _find_inside(await platform.tree(root), run_id)
-        if found is None:
-            raise
-        return found
+        outer = None if root == run_id else await platform.tree(root)
+        inner_tree = None if outer is None else _find_inside(outer, run_id)
+        if outer is None or inner_tree is None:
+            raise _not_found(run_id) from None
+        return RunTree(replace(inner_tree.run, user=outer.run.user), inner_tree.children)
 
 
 def _find_inside(tree: RunTree, run_id: str) -> RunTree | None:
     if tree.run.id == run_id:
         return tree
-    return next((found for child in tree.children if (found := _find_inside(child, run_id)) is not None), None)
+    return next(filter(None, (_find_inside(child, run_id) for child in tree.children)), None)
 
 
-async def present_run(call: Call, run_id: str) -> RunForm:
-    """Return a run as the caller sees it, with its result.
+async def present_run(call: Call, run_id: str, *, has_answered: bool = False) -> RunForm:
+    """Return a run as the caller sees it, with its result; without its words, if the caller may only answer it.
+
+    Args:
+        call: the call.
+        run_id: id of the run.
+        has_answered: true when the caller has just answered a request of the run.
 
     Raises:
         RunNotFoundError: when there is none.
     """
-    view = await find_run(call, run_id)
-    return show_run(view, call.viewer, await find_result(call, view))
+    view = (await _load_tree(call, run_id)).run
+    if sees_run(call.person, view.user):
+        return show_run(view, call.viewer, await find_result(call, view))
+    concealed = conceal_run(view, call.person)
+    if not concealed.pending and not has_answered:
+        raise _not_found(run_id)
+    return concealed
 
 
 async def find_result(call: Call, run: RunView) -> object:
@@ -61,3 +103,7 @@ async def find_result(call: Call, run: RunView) -> object:
         return await call.server.platform.output(run.id)
     except (RunNotFoundError, StoredStateError):
         return None  # the beginning of the output is in the record
+
+
+def _not_found(run_id: str) -> RunNotFoundError:
+    return RunNotFoundError(f"There is no run with the id {run_id!r}.")

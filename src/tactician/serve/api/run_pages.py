@@ -22,16 +22,18 @@ class RunChoice:
         names: names of agents; any when there are none.
         words: words that are somewhere in what people see of a run in a list.
         is_outer: true for runs that are inside no other.
+        user: id of the user whose runs they are; those of all users by default.
     """
 
     statuses: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     is_outer: bool = False
+    user: str | None = None
 
     def fits(self, run: RunView) -> bool:
         """Return whether a run of these statuses and names is chosen."""
-        if self.is_outer and run.parent_id:
+        if (self.is_outer and run.parent_id) or self.user not in (None, run.user):
             return False
         shown = "\n".join((run.id, run.name, run.status, run.failure or "", run.output)).casefold()
         return all(word in shown for word in self.words)

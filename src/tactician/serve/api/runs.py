@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
 
 from starlette.responses import Response as HttpResponse
 
-from tactician.errors import RunConflictError
+from tactician.errors import AlreadyAnsweredError, RunConflictError
 from tactician.llm import Text, UserMessage
-from tactician.runs import PendingRequest, Runnable, RunStatus, approve, reject
+from tactician.platform import RunView
+from tactician.runs import Runnable, RunStatus, approve, reject
 from tactician.serve.api.forms import AnswerForm, RunDetailsForm, RunForm, RunsForm, StartForm, StepsForm
-from tactician.serve.api.inputs import find_runnable, read_agent_input, reads_messages
-from tactician.serve.api.operations import ApiOperation, Call
+from tactician.serve.api.idempotency import scope_key
+from tactician.serve.api.inputs import find_run_names, find_runnable, read_agent_input, reads_messages
+from tactician.serve.api.operations import ApiOperation, Call, count_up_to
 from tactician.serve.api.pictures import send_picture
-from tactician.serve.api.run_lookup import find_result, find_run, find_tree, present_run
+from tactician.serve.api.run_lookup import find_request, find_result, find_run, find_tree, present_run
 from tactician.serve.api.run_pages import RunChoice, read_page
 from tactician.serve.api.run_pictures import find_run_picture
 from tactician.serve.api.uploads import read_pictures
-from tactician.serve.api.views import show_run, show_step, show_tree
+from tactician.serve.api.views import conceal_run, show_run, show_step, show_tree
+from tactician.serve.api.visibility import ANYBODY, READERS, find_owner, sees_run
 from tactician.serve.problems import ApiError
 
 _LONGEST_PAGE: Final = 1000
@@ -42,7 +46,7 @@ async def start_run(call: Call) -> RunForm:
         user=call.person.user,
         priority=form.priority,
         deadline=deadline,
-        idempotency_key=form.idempotency_key,
+        idempotency_key=scope_key(call.person, form.idempotency_key),
     )
     call.server.notice()
     return await present_run(call, run_id)
@@ -62,11 +66,14 @@ async def list_runs(call: Call) -> RunsForm:
     known = {status.value for status in RunStatus}
     if unknown := set(query.getlist("status")) - known:
         raise ApiError(422, f"status: {', '.join(sorted(unknown))[:100]} is none of {', '.join(sorted(known))}.")
+    if (outer := query.get("outer", "false")) not in ("true", "false"):
+        raise ApiError(422, "outer must be true or false.")
     choice = RunChoice(
         tuple(query.getlist("status")),
-        tuple(query.getlist("agent")),
+        find_run_names(call, query.getlist("agent")),
         tuple(query.get("search", "").casefold().split()),
-        query.get("outer") == "true",
+        outer == "true",
+        find_owner(call.person),
     )
     limit, after = call.find_number("limit", 100, _LONGEST_PAGE), call.find_number("after", 0, _LARGEST) or None
     page = await read_page(call.server.platform, choice, limit, after)
@@ -76,10 +83,18 @@ async def list_runs(call: Call) -> RunsForm:
 async def list_waiting_runs(call: Call) -> RunsForm:
     """Return the runs that wait for people, oldest first."""
     limit, role = call.find_number("limit", 1000, _MOST_WAITING), call.request.query_params.get("role")
-    runs = await call.server.platform.list_waiting_runs(limit if role is None else _MOST_WAITING)
-    shown = (show_run(run, call.viewer) for run in runs)
+    is_whole = role is None and find_owner(call.person) is None
+    runs = await call.server.platform.list_waiting_runs(limit if is_whole else _MOST_WAITING)
+    shown = (form for run in runs if (form := _show_waiting(run, call)) is not None)
     chosen = (run for run in shown if role is None or any(request.role == role for request in run.pending))
     return RunsForm(runs=tuple(islice(chosen, limit)))
+
+
+def _show_waiting(run: RunView, call: Call) -> RunForm | None:
+    if sees_run(call.person, run.user):
+        return show_run(run, call.viewer)
+    concealed = conceal_run(run, call.person)
+    return concealed if concealed.pending else None
 
 
 async def show_run_status(call: Call) -> RunForm:
@@ -103,43 +118,36 @@ async def show_run_picture(call: Call) -> HttpResponse:
 async def list_steps(call: Call) -> StepsForm:
     """Return the steps of a run, oldest first."""
     run_id = call.find_id("run_id")
-    steps = await call.server.platform.steps(run_id)
     viewer = call.viewer.look_at(await find_run(call, run_id))
+    steps = await call.server.platform.steps(run_id)
     return StepsForm(steps=tuple(show_step(step, viewer) for step in steps))
 
 
 async def answer_request(call: Call) -> RunForm:
     """Answer a request that a run waits for; the run continues."""
     run_id, form = call.find_id("run_id"), await call.read(AnswerForm)
-    request = await _find_request(call, run_id, form.request)
+    request = await find_request(call, run_id, form.request)
+    accepted = asyncio.Event()
     role = call.person.find_role(request.required_role)
-    if request.required_role is not None and role is None:
-        raise ApiError(403, f"This needs the role {request.required_role!r}.")
-    await call.server.begin(_respond(call, run_id, form, role))
-    return await present_run(call, run_id)
+    await call.server.begin(_respond(call, run_id, form, role, accepted.set), accepted)
+    return await present_run(call, run_id, has_answered=True)
 
 
-async def _respond(call: Call, run_id: str, form: AnswerForm, role: str | None) -> None:
+async def _respond(call: Call, run_id: str, form: AnswerForm, role: str | None, on_accept: Callable[[], None]) -> None:
     """Give an answer to a run. Its worker may hold it for a moment after it has begun to wait."""
     for pause in _PAUSES:
         try:
             await call.server.platform.respond(
-                run_id, form.request, _read_response(form), role=role, by=call.person.name
+                run_id, form.request, _read_response(form), role=role, by=call.person.name, on_accept=on_accept
             )
+        except AlreadyAnsweredError:
+            raise
         except RunConflictError:
-            await _find_request(call, run_id, form.request)
+            await find_request(call, run_id, form.request)
             await asyncio.sleep(pause)
         else:
             return
     raise RunConflictError(f"The run {run_id} is held by a worker: answer again.")
-
-
-async def _find_request(call: Call, run_id: str, request_id: str) -> PendingRequest:
-    view = await find_run(call, run_id)
-    request = next((request for request in view.pending if request.id == request_id), None)
-    if request is None or request.is_answered:
-        raise ApiError(409, f"The run {run_id} does not wait for {request_id!r}.")
-    return request
 
 
 async def resume_run(call: Call) -> RunForm:
@@ -175,13 +183,21 @@ RUN_OPERATIONS: Final = (
         list_runs,
         "List runs, the newest first",
         RunsForm,
+        READERS,
         query={
             "status": "a status, or several",
-            "agent": "name of an agent, or several",
+            "agent": "id or name of an agent, or several",
             "search": "words in the id, the agent, the status, the output or the failure",
             "outer": "true for runs that are inside no other",
             "limit": "most runs of a page, up to 1000",
             "after": "where the page begins: `next` of the page before it",
+        },
+        query_types={
+            "status": {"type": "array", "items": {"enum": [status.value for status in RunStatus]}},
+            "agent": {"type": "array", "items": {"type": "string"}},
+            "outer": {"type": "boolean"},
+            "limit": count_up_to(_LONGEST_PAGE),
+            "after": count_up_to(_LARGEST),
         },
     ),
     ApiOperation(
@@ -190,18 +206,21 @@ RUN_OPERATIONS: Final = (
         list_waiting_runs,
         "List the runs that wait for people",
         RunsForm,
-        query={"role": "role of whoever answers", "limit": "most runs, up to 10000"},
+        ANYBODY,
+        query={"role": "role of the person who answers", "limit": "most runs, up to 10000"},
+        query_types={"limit": count_up_to(_MOST_WAITING)},
     ),
-    ApiOperation("GET", "/api/runs/{run_id}", show_run_status, "Show a run", RunForm),
-    ApiOperation("GET", "/api/runs/{run_id}/details", show_run_details, "Show all of a run", RunDetailsForm),
+    ApiOperation("GET", "/api/runs/{run_id}", show_run_status, "Show a run", RunForm, ANYBODY),
+    ApiOperation("GET", "/api/runs/{run_id}/details", show_run_details, "Show all of a run", RunDetailsForm, READERS),
     ApiOperation(
         "GET",
         "/api/runs/{run_id}/pictures/{picture_id}",
         show_run_picture,
         "Get a picture of a run",
+        right=READERS,
         media_type="image/*",
     ),
-    ApiOperation("GET", "/api/runs/{run_id}/steps", list_steps, "List the steps of a run", StepsForm),
+    ApiOperation("GET", "/api/runs/{run_id}/steps", list_steps, "List the steps of a run", StepsForm, READERS),
     ApiOperation(
         "POST",
         "/api/runs/{run_id}/answers",

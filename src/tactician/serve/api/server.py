@@ -10,16 +10,20 @@ from typing import Final, TypeVar
 from tactician.errors import ConfigurationError
 from tactician.platform import Platform, Worker
 from tactician.runs import LeaseTime
+from tactician.secrets import Masking
 from tactician.serve.api.feed import EventFeed
 from tactician.serve.api.guard import RequestLimits
 from tactician.serve.api.meter import ModelMeter
 from tactician.serve.api.restored_memory import restore_memory
 from tactician.serve.api.sse import Streams
-from tactician.trace import Masking
+from tactician.serve.problems import find_status
 
 T = TypeVar("T")
 _GRACE: Final = 2.0
 """Seconds that a caller waits for a run to continue with an answer; longer runs continue without the caller."""
+
+_OF_RUNS: Final = frozenset({500, 502})
+"""Statuses of errors that runs raise, and not requests."""
 
 
 class ApiServer:
@@ -50,7 +54,7 @@ class ApiServer:
         self.platform = platform
         self.limits = limits
         self.masking = platform.services.find(Masking)
-        self.feed = EventFeed(self.masking)
+        self.feed = EventFeed(self.masking, limits.events_per_run, limits.runs_with_events)
         self.meter = ModelMeter()
         self.streams = Streams(limits.streams)
         platform.services.find(LeaseTime).seconds = limits.lease
@@ -87,11 +91,22 @@ class ApiServer:
         """Let the worker look for runs at once."""
         self._worker.wake()
 
-    async def begin(self, work: Coroutine[object, object, T]) -> T | None:
-        """Do some work; return its result if it ends soon, else `None`, and it continues without the caller."""
+    async def begin(self, work: Coroutine[object, object, T], accepted: asyncio.Event | None = None) -> T | None:
+        """Do some work; return its result if it ends soon, else `None`, and it continues without the caller.
+
+        Args:
+            work: the work.
+            accepted: set once it is certain that the work will be done; until then the caller waits. What the
+                run raises after that is in its record, and no error of the caller's request.
+        """
         task = self.spawn(work)
+        if accepted is not None:
+            acceptance = asyncio.create_task(accepted.wait())
+            await asyncio.wait({task, acceptance}, return_when=asyncio.FIRST_COMPLETED)
+            acceptance.cancel()
         done, _ = await asyncio.wait({task}, timeout=_GRACE)
-        return task.result() if done else None
+        is_accepted = accepted is not None and accepted.is_set()
+        return None if not done or (is_accepted and _has_failed(task)) else task.result()
 
     def spawn(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
         """Do some work beside the requests, until it ends or the server does."""
@@ -104,3 +119,9 @@ class ApiServer:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # what a run raises is in its record
+
+
+def _has_failed(task: asyncio.Task[object]) -> bool:
+    """Return whether a run that a task continued has raised an error, which says nothing of the caller's request."""
+    error = None if task.cancelled() else task.exception()
+    return isinstance(error, Exception) and find_status(error) in _OF_RUNS

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from typing import Final, Literal
 
 from starlette.responses import StreamingResponse
+from starlette.types import Message, Send
 
 _HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
 COMMENT: Final = ": nothing has happened\n\n"
@@ -25,15 +26,37 @@ def format_problem(kind: str, message: str) -> str:
     return format_event(json.dumps({"type": kind, "message": message}), kind="error")
 
 
+class _Stream(StreamingResponse):
+    """Stream that ends when its reader does not read."""
+
+    def __init__(self, texts: AsyncGenerator[str], patience: float) -> None:
+        super().__init__(texts, media_type="text/event-stream", headers=_HEADERS)
+        self._texts = texts
+        self._patience = patience
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the stream."""
+
+        async def send_soon(message: Message) -> None:
+            async with asyncio.timeout(self._patience):
+                await send(message)
+
+        with suppress(TimeoutError):
+            async with aclosing(self._texts):
+                await super().stream_response(send_soon)
+
+
 class Streams:
     """The open streams of a server, which all end when it stops.
 
     Args:
         most: number of streams that may be open at a time.
+        patience: seconds that a reader may take to read a part of a stream, after which the stream ends.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, patience: float = 30.0) -> None:
         self._most = most
+        self._patience = patience
         self._stopped = asyncio.Event()
         self.open = 0
 
@@ -57,9 +80,9 @@ class Streams:
 
     def respond(self, texts: AsyncGenerator[str]) -> StreamingResponse:
         """Return the response that sends texts as they come."""
-        return StreamingResponse(self._send(texts), media_type="text/event-stream", headers=_HEADERS)
+        return _Stream(self._send(texts), self._patience)
 
-    async def _send(self, texts: AsyncGenerator[str]) -> AsyncIterator[str]:
+    async def _send(self, texts: AsyncGenerator[str]) -> AsyncGenerator[str]:
         self.open += 1
         stopped = asyncio.create_task(self._stopped.wait())
         try:

@@ -9,8 +9,9 @@ from pydantic import JsonValue
 from tactician.frozen import frozen
 from tactician.platform import RunView
 from tactician.runs import find_capture_mode
+from tactician.secrets import Masking
 from tactician.serve.api.people import Person
-from tactician.trace import CaptureMode, Masking
+from tactician.trace import CaptureMode
 
 
 @frozen

@@ -9,9 +9,11 @@ from pydantic import JsonValue, TypeAdapter
 from pydantic.errors import PydanticUserError
 
 from tactician.agents import planned_spec
+from tactician.chat import reacts_to_messages
+from tactician.conversation import ChatUser, Conversation
 from tactician.diagrams import Diagram, to_mermaid, to_svg
 from tactician.events import encode
-from tactician.llm import Usage, messages_to_data
+from tactician.llm import Usage, UserMessage, messages_to_data
 from tactician.platform import ObjectView, RunTree, RunView, StepView, list_start_types
 from tactician.process import ActionRun, UserInput
 from tactician.runs import InputTypes, PendingRequest, Runnable
@@ -33,7 +35,11 @@ from tactician.serve.api.forms import (
 from tactician.serve.api.people import Person
 from tactician.serve.api.pictures import find_picture_address, link_pictures
 from tactician.serve.api.viewer import Viewer
+from tactician.serve.api.visibility import may_answer
+from tactician.tools import TypedInput
 
+_CHAT_TYPES: Final = (Conversation, ChatUser, UserMessage)
+"""Types of what a chat gives to the actions of an agent, for which nobody fills in a form."""
 JobStatus: TypeAlias = Literal["in_progress", "completed", "failed", "waiting", "cancelled", "unknown"]
 _JOB_STATUSES: Final[Mapping[str, JobStatus]] = {
     "not started": "in_progress",
@@ -113,21 +119,47 @@ def show_step(step: StepView, viewer: Viewer) -> StepForm:
     )
 
 
-def show_requests(requests: Iterable[PendingRequest], person: Person) -> tuple[RequestForm, ...]:
-    """Return the requests that nobody has answered yet, and for each if the person may."""
-    return tuple(_show_request(request, person) for request in requests if not request.is_answered)
+def conceal_run(run: RunView, person: Person) -> RunForm:
+    """Return a run for a person who may not see it: that it is there, and the requests that the person may answer."""
+    return RunForm(
+        id=run.id,
+        agent=run.name,
+        kind=run.kind,
+        status=run.status,
+        job_status=_JOB_STATUSES.get(run.status, "unknown"),
+        started_at=run.started_at,
+        changed_at=run.changed_at,
+        seconds=0.0,
+        usage=UsageForm(input_tokens=0, output_tokens=0, cost=None),
+        pending=show_requests(run.pending, person, sees_run=False),
+    )
+
+
+def show_requests(
+    requests: Iterable[PendingRequest], person: Person, *, sees_run: bool = True
+) -> tuple[RequestForm, ...]:
+    """Return the requests that nobody has answered yet, and for each if the person may.
+
+    Of a run that the person may not see, only those that the person may answer.
+    """
+    waiting = (request for request in requests if not request.is_answered)
+    asked = ((request, may_answer(person, request, sees_run=sees_run)) for request in waiting)
+    return tuple(_show_request(request, may_answer=allowed) for request, allowed in asked if sees_run or allowed)
 
 
 def show_agent(agent_id: str, agent: Runnable) -> AgentForm:
     """Return an agent with the types of its inputs."""
-    kinds = list_input_types(agent)
+    kinds, chats = list_input_types(agent), reacts_to_messages(agent)
+    shown = [kind for kind in kinds if not (chats and kind in _CHAT_TYPES)]
+    takes_text = not kinds or UserInput in kinds
     return AgentForm(
         id=agent_id,
         name=agent.name,
         description=agent.description,
         kind=type(agent).__name__,
-        takes_text=not kinds or UserInput in kinds,
-        inputs=tuple(InputForm(type=kind.__name__, form=schema) for kind, schema in find_schemas(kinds)),
+        takes_text=takes_text,
+        inputs=tuple(InputForm(type=kind.__name__, form=schema) for kind, schema in find_schemas(shown)),
+        chats=chats or takes_text,
     )
 
 
@@ -146,12 +178,23 @@ def show_diagram(diagram: Diagram) -> DiagramForm:
 
 
 def list_input_types(agent: Runnable) -> tuple[type, ...]:
-    """Return the classes of the objects that an agent takes: of a planned agent, those that no action of it gives."""
+    """Return the classes of the objects that an agent takes.
+
+    For a planned agent, these are the classes that none of its actions gives. An ensemble whose tasks have templates
+    takes values by their names.
+    """
     if (spec := planned_spec(agent)) is not None:
         return list_start_types(spec)
+    if (values := find_values_type(agent)) is not None:
+        return (values,)
     declared = getattr(agent, "input_types", InputTypes())
     kinds = declared.types if isinstance(declared, InputTypes) else ()
     return tuple(kind for kind in kinds if isinstance(kind, type))
+
+
+def find_values_type(agent: Runnable) -> type | None:
+    """Return the type of the named values that an agent takes instead of a text, if it does."""
+    return agent.tool_arguments if isinstance(agent, TypedInput) else None
 
 
 def find_schemas(kinds: Iterable[type]) -> Iterable[tuple[type, JsonValue]]:
@@ -190,8 +233,7 @@ def _show_action(action: ActionRun, viewer: Viewer) -> ActionForm:
     )
 
 
-def _show_request(request: PendingRequest, person: Person) -> RequestForm:
-    role = request.required_role
+def _show_request(request: PendingRequest, *, may_answer: bool) -> RequestForm:
     return RequestForm(
         id=request.id,
         kind=request.kind,
@@ -199,10 +241,10 @@ def _show_request(request: PendingRequest, person: Person) -> RequestForm:
         tool=None if request.call is None else request.call.name,
         arguments=None if request.call is None else request.call.arguments,
         form=encode(request.schema),
-        role=role,
+        role=request.required_role,
         deadline=request.deadline,
         problem=request.problem,
         default=request.default,
         path=request.path,
-        may_answer="answer" in person.rights and (role is None or person.find_role(role) is not None),
+        may_answer=may_answer,
     )

@@ -35,6 +35,11 @@ def dashboard_routes() -> tuple[BaseRoute, ...]:
     )
 
 
+def home_route() -> BaseRoute:
+    """Return the route that sends browsers from the root of the server to the dashboard."""
+    return Route("/", _redirect, name="home")
+
+
 class _StrictFiles:
     """Files with a content security policy."""
 
@@ -53,6 +58,6 @@ class _StrictFiles:
 
 
 async def _redirect(request: Request) -> Response:
-    """Send browsers to the address with a slash, on which the addresses of the files depend."""
+    """Send browsers to the dashboard; its address ends in a slash, on which the addresses of the files depend."""
     root = request.scope.get("root_path", "")
     return RedirectResponse(f"{root}{DASHBOARD_PATH}/")

@@ -29,6 +29,7 @@ class Catalog:
         prompts: prompts besides those of the goals and Runnables.
         banner: the banner.
         is_stopping: tells that the server is being stopped.
+        lets_callers_approve: true when the tool `respond` may approve.
 
     Raises:
         DeclarationError: when a goal cannot be published, a source has no tools, or two tools have the same name.
@@ -42,12 +43,14 @@ class Catalog:
         prompts: Iterable[ServedPrompt],
         banner: Banner,
         is_stopping: Callable[[], bool],
+        *,
+        lets_callers_approve: bool,
     ) -> None:
         self._platform = platform
         self._sources = ToolSources(platform, sources)
         self._resources = (*resources, *map(describe_reference, self._sources.references))
-        self._prompts = tuple(map(WrittenPrompt, prompts))
-        self._runs = ClientRuns(platform, lambda: self._entries, is_stopping)
+        self._runs = ClientRuns(platform, lambda: self._entries, is_stopping, lets_callers_approve=lets_callers_approve)
+        self._prompts = tuple(WrittenPrompt(prompt, platform, self._runs) for prompt in prompts)
         self._own: tuple[PublishedTool, ...] = (RespondTool(self._runs), StatusTool(self._runs), BannerTool(banner))
         self._goals: tuple[GoalTool, ...] | None = None
         self._made: dict[int, tuple[Tool, PublishedTool]] = {}

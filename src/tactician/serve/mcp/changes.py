@@ -18,8 +18,8 @@ from mcp.server.subscriptions import (
 )
 from mcp.shared.exceptions import MCPError
 
-from tactician.serve.mcp.caller import RequestContext
 from tactician.serve.mcp.limits import MOST_SUBSCRIPTIONS, REMEMBERED
+from tactician.serve.mcp.request_context import RequestContext
 
 _LONGEST_URI: Final = 2000
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Final, TypeVar
 
@@ -12,23 +11,32 @@ from mcp.shared.exceptions import MCPError
 from tactician.context_format import write_json
 from tactician.documents import did_you_mean
 from tactician.errors import TacticianError
-from tactician.serve.mcp.caller import Caller, RequestContext
+from tactician.loggers import get_logger
+from tactician.secrets import mask_secrets
+from tactician.serve.mcp.caller import Caller
 from tactician.serve.mcp.catalog import Catalog
 from tactician.serve.mcp.limits import MOST_ARGUMENTS, PAGE
+from tactician.serve.mcp.logs import LogLevels
+from tactician.serve.mcp.request_context import RequestContext
 from tactician.serve.mcp.results import write_error
 from tactician.serve.mcp.runs import CallResult
-from tactician.serve.mcp.tools import PublishedTool
+from tactician.serve.mcp.task_params import TaskParams, TaskUpdateParams, create_task_caller
+from tactician.serve.mcp.tasks import ClientTasks, TaskResult
+from tactician.serve.mcp.tools import PublishedTool, RunTool
+from tactician.text import describe_error
 
 T = TypeVar("T")
 _RESOURCE_NOT_FOUND: Final = -32002
-_logger = logging.getLogger(__name__)
+_logger = get_logger(__name__)
 
 
 class Handlers:
-    """Handlers of the requests of clients for what is in a catalog."""
+    """Handlers of the requests of clients for what is in a catalog, with the log messages that they want."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, levels: LogLevels, tasks: ClientTasks) -> None:
         self._catalog = catalog
+        self._tasks = tasks
+        self._levels = levels
 
     async def list_tools(
         self, request: RequestContext, params: types.PaginatedRequestParams | None
@@ -38,7 +46,7 @@ class Handlers:
         page, cursor = paginate([tool.definition for tool in tools], params)
         return types.ListToolsResult(tools=page, next_cursor=cursor)
 
-    async def call_tool(self, request: RequestContext, params: types.CallToolRequestParams) -> CallResult:
+    async def call_tool(self, request: RequestContext, params: types.CallToolRequestParams) -> CallResult | TaskResult:
         """Call a tool. Whatever fails in it is a result that the model reads.
 
         Raises:
@@ -49,12 +57,37 @@ class Handlers:
         if len(arguments) > MOST_ARGUMENTS:
             return write_error(f"The arguments have {len(arguments):,} characters; {MOST_ARGUMENTS:,} may be sent.")
         try:
-            return await _call(tool, arguments, params, Caller(request))
+            caller = Caller(request, self._levels.find(request), params.input_responses or {})
+            return await self._call(tool, arguments, params.request_state, caller)
         except MCPError:
             raise
         except Exception as error:
             _logger.debug("the tool %s failed", tool.name, exc_info=True)
             return write_error(error)
+
+    async def _call(
+        self, tool: PublishedTool, arguments: str, state: str | None, caller: Caller
+    ) -> CallResult | TaskResult:
+        may_be_task = self._tasks.supports(caller, tool)
+        if state is None and may_be_task and isinstance(tool, RunTool):
+            return await self._tasks.call(tool, arguments, caller)
+        if state is None:
+            return await tool.call(arguments, caller)
+        if (result := await self._tasks.continue_call(state, caller)) is not None:
+            return result
+        return await tool.continue_call(arguments, state, caller)
+
+    async def get_task(self, request: RequestContext, params: TaskParams) -> TaskResult:
+        """Return a task as it is now."""
+        return await self._tasks.get(params.task_id, create_task_caller(request, params))
+
+    async def update_task(self, request: RequestContext, params: TaskUpdateParams) -> TaskResult:
+        """Keep the answers to what a task has asked."""
+        return await self._tasks.update(params.task_id, create_task_caller(request, params, params.answers))
+
+    async def cancel_task(self, request: RequestContext, params: TaskParams) -> TaskResult:
+        """End a task."""
+        return await self._tasks.cancel(params.task_id, create_task_caller(request, params))
 
     async def list_prompts(
         self, request: RequestContext, params: types.PaginatedRequestParams | None
@@ -64,8 +97,10 @@ class Handlers:
         page, cursor = paginate([prompt.definition for prompt in prompts], params)
         return types.ListPromptsResult(prompts=page, next_cursor=cursor)
 
-    async def get_prompt(self, request: RequestContext, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        """Return a prompt with values for its arguments.
+    async def get_prompt(
+        self, request: RequestContext, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        """Return a prompt with values for its arguments, or what it asks.
 
         Raises:
             MCPError: when there is no such prompt, or an argument is missing.
@@ -74,7 +109,8 @@ class Handlers:
         arguments = params.arguments or {}
         if missing := prompt.find_missing(arguments):
             raise MCPError(types.INVALID_PARAMS, f"The prompt {params.name} needs: {', '.join(missing)}.")
-        return await prompt.write(arguments)
+        caller = Caller(request, self._levels.find(request), params.input_responses or {})
+        return await _load(prompt.write(arguments, params.request_state, caller))
 
     async def list_resources(
         self, request: RequestContext, params: types.PaginatedRequestParams | None
@@ -103,7 +139,7 @@ class Handlers:
         uri = str(params.uri)
         for resource in await _load(self._catalog.load_resources()):
             if (variables := resource.match(uri)) is not None:
-                return await resource.load(uri, variables)
+                return await _load(resource.load(uri, variables))
         code = types.INVALID_PARAMS if Caller(request).asks_later else _RESOURCE_NOT_FOUND
         raise MCPError(code, f"There is no resource {uri}.", {"uri": uri})
 
@@ -116,19 +152,14 @@ class Handlers:
         return types.CompleteResult(completion=types.Completion(values=values, total=len(values), has_more=False))
 
 
-async def _call(tool: PublishedTool, arguments: str, params: types.CallToolRequestParams, caller: Caller) -> CallResult:
-    if params.request_state is None:
-        return await tool.call(arguments, caller)
-    responses = (params.input_responses or {}).items()
-    answers = {name: response for name, response in responses if isinstance(response, types.ElicitResult)}
-    return await tool.continue_call(arguments, params.request_state, answers, caller)
-
-
 async def _load(loading: Awaitable[T]) -> T:
     try:
         return await loading
-    except TacticianError as error:
-        raise MCPError(types.INTERNAL_ERROR, str(error)) from error
+    except MCPError:
+        raise
+    except Exception as error:
+        text = str(error) if isinstance(error, TacticianError) else describe_error(error)
+        raise MCPError(types.INTERNAL_ERROR, mask_secrets(text)) from error
 
 
 def _find(known: Mapping[str, T], name: str, kind: str) -> T:

@@ -11,8 +11,15 @@ from typing import Final, TypeAlias, cast
 import mcp_types as types
 from typing_extensions import override
 
+from tactician.agents import BaseRunnable
 from tactician.llm import AssistantMessage, Message, UserMessage
+from tactician.platform import Platform
+from tactician.process import allow_questions
+from tactician.runs import Input, RunContext, RunResult
 from tactician.serve.mcp.blocks import write_block
+from tactician.serve.mcp.caller import Caller
+from tactician.serve.mcp.results import OutputForm
+from tactician.serve.mcp.runs import ClientRuns, RunEntry
 from tactician.serve.mcp.tools import PublishedTool
 
 PromptContent: TypeAlias = str | Message | Sequence[str | Message]
@@ -41,8 +48,16 @@ class PublishedPrompt(ABC):
     definition: types.Prompt
 
     @abstractmethod
-    async def write(self, arguments: Mapping[str, str]) -> types.GetPromptResult:
-        """Return the prompt with values for its arguments."""
+    async def write(
+        self, arguments: Mapping[str, str], state: str | None, caller: Caller
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        """Return the prompt with values for its arguments, or what it asks.
+
+        Args:
+            arguments: the values.
+            state: state of a call that has asked before.
+            caller: the client.
+        """
 
     def find_missing(self, arguments: Mapping[str, str]) -> list[str]:
         """Return the names of required arguments that are missing."""
@@ -55,17 +70,28 @@ class PublishedPrompt(ABC):
 
 
 class WrittenPrompt(PublishedPrompt):
-    """Prompt that a function of the program writes."""
+    """Prompt that a function of the program writes. An async function is a run, which may ask the person."""
 
-    def __init__(self, prompt: ServedPrompt) -> None:
+    def __init__(self, prompt: ServedPrompt, platform: Platform, runs: ClientRuns) -> None:
         self._prompt = prompt
+        self._runs = runs
+        self._entry = RunEntry(_PromptRun(prompt.name, self._create), OutputForm((), may_wait=False))
+        if inspect.iscoroutinefunction(prompt.write):
+            platform.register_internal(self._entry.runnable)
         parameters = inspect.signature(prompt.write).parameters.values()
         arguments = [types.PromptArgument(name=one.name, required=one.default is one.empty) for one in parameters]
         description = prompt.description or inspect.getdoc(prompt.write)
         self.definition = types.Prompt(name=prompt.name, description=description, arguments=arguments)
 
     @override
-    async def write(self, arguments: Mapping[str, str]) -> types.GetPromptResult:
+    async def write(
+        self, arguments: Mapping[str, str], state: str | None, caller: Caller
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        if inspect.iscoroutinefunction(self._prompt.write):
+            return await self._runs.write_prompt(self._entry, arguments, state, caller)
+        return await self._create(arguments)
+
+    async def _create(self, arguments: Mapping[str, str]) -> types.GetPromptResult:
         known = {argument.name for argument in self.definition.arguments or ()}
         content = self._prompt.write(**{name: value for name, value in arguments.items() if name in known})
         if isinstance(content, Awaitable):
@@ -73,6 +99,23 @@ class WrittenPrompt(PublishedPrompt):
         listed = [content] if isinstance(content, str | UserMessage | AssistantMessage) else content
         messages = [each for message in cast("Sequence[str | Message]", listed) for each in _write_message(message)]
         return types.GetPromptResult(description=self.definition.description, messages=messages)
+
+
+class _PromptRun(BaseRunnable[object]):
+    """Run that writes a prompt: the function may ask people, and is called again with their answers."""
+
+    def __init__(self, name: str, create: Callable[[Mapping[str, str]], Awaitable[types.GetPromptResult]]) -> None:
+        self.name = f"mcp prompt {name}"
+        self.description = f"Writes the prompt {name}"
+        self._create = create
+
+    @override
+    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+        await context.begin_step()
+        with allow_questions(context.as_internal()):
+            prompt = await self._create(cast("Mapping[str, str]", input))
+        written = prompt.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return RunResult(written, tally=context.tally, run_id=context.run_id)
 
 
 class ToolPrompt(PublishedPrompt):
@@ -94,7 +137,9 @@ class ToolPrompt(PublishedPrompt):
         self.definition = types.Prompt(name=tool.name, description=tool.definition.description, arguments=arguments)
 
     @override
-    async def write(self, arguments: Mapping[str, str]) -> types.GetPromptResult:
+    async def write(
+        self, arguments: Mapping[str, str], state: str | None, caller: Caller
+    ) -> types.GetPromptResult | types.InputRequiredResult:
         lines = [f"Use the tool {self._tool.name}: {self._tool.definition.description}"]
         lines += [f"{name}: {value}" for name, value in arguments.items() if name in self._fields]
         text = types.TextContent(text="\n".join(lines))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import mcp_types as types
@@ -26,9 +27,13 @@ from tactician.serve.mcp.banner import Banner
 from tactician.serve.mcp.catalog import Catalog
 from tactician.serve.mcp.changes import ChangeNotices
 from tactician.serve.mcp.handlers import Handlers
+from tactician.serve.mcp.logs import LogLevels
 from tactician.serve.mcp.prompts import ServedPrompt
 from tactician.serve.mcp.resources import McpResource
+from tactician.serve.mcp.resuming import make_resumable
 from tactician.serve.mcp.sources import McpSource
+from tactician.serve.mcp.task_params import TaskParams, TaskUpdateParams
+from tactician.serve.mcp.tasks import TASKS, ClientTasks
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -56,6 +61,11 @@ class McpPublisher:
         token: token that clients over HTTP send as `Authorization: Bearer ...`.
         token_verifier: verifier of tokens, in place of a single token. A role that a request requires is a scope.
         auth: the authorization server that issues the tokens.
+        lets_callers_approve: true when the tool `respond`, which the model of a client calls, may approve calls of
+            tools and give answers that need a role. Otherwise a person does, in a form of the client or in this
+            program.
+        task_only: names of goals and Runnables that take so long that they only run as tasks: clients without the tasks
+            extension cannot call them. It needs a platform with a store.
 
     Attributes:
         server: the server of the SDK.
@@ -78,6 +88,8 @@ class McpPublisher:
         token: str | None = None,
         token_verifier: TokenVerifier | None = None,
         auth: AuthSettings | None = None,
+        lets_callers_approve: bool = False,
+        task_only: Collection[str] = (),
     ) -> None:
         self.platform = platform
         self.banner = Banner(name)
@@ -85,9 +97,22 @@ class McpPublisher:
         self._auth = create_auth(self._verifier, auth)
         self._is_stopping: Callable[[], bool] = lambda: False
         self._notices = notices = ChangeNotices()
-        catalog = Catalog(platform, sources, resources, prompts, self.banner, lambda: self._is_stopping())
-        self._handlers = Handlers(catalog)
+        catalog = Catalog(
+            platform,
+            sources,
+            resources,
+            prompts,
+            self.banner,
+            lambda: self._is_stopping(),
+            lets_callers_approve=lets_callers_approve,
+        )
+        levels = LogLevels()
+        self._tasks = tasks = ClientTasks(platform, catalog.load_tools, task_only)
+        self._handlers = Handlers(catalog, levels, tasks)
         self.server = _create_server(name, instructions, self._handlers, notices)
+        self.server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, levels.set_level)
+        if tasks.is_offered:
+            _offer_tasks(self.server, self._handlers)
         self.server.middleware.append(RequestStateBoundary(create_seal(secret), default_audience=name))
         platform.watch_agents(notices.announce)
 
@@ -122,12 +147,14 @@ class McpPublisher:
             ConfigurationError: when other machines may call, and no token or no host is set.
         """
         security = create_security(host, allowed_hosts, allowed_origins, has_tokens=self._verifier is not None)
-        return self.server.streamable_http_app(
-            streamable_http_path=path,
-            host=host,
-            transport_security=security,
-            auth=self._auth,
-            token_verifier=self._verifier,
+        return self._with_tasks(
+            self.server.streamable_http_app(
+                streamable_http_path=path,
+                host=host,
+                transport_security=security,
+                auth=self._auth,
+                token_verifier=self._verifier,
+            )
         )
 
     def create_mounted_app(self, *, path: str = "/mcp", is_stopping: Callable[[], bool]) -> Starlette:
@@ -138,9 +165,11 @@ class McpPublisher:
             is_stopping: returns whether the application stops: then calls that it ends leave their runs as they are.
         """
         self._is_stopping = is_stopping
-        return self.server.streamable_http_app(
-            streamable_http_path=path,
-            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        return self._with_tasks(
+            self.server.streamable_http_app(
+                streamable_http_path=path,
+                transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+            )
         )
 
     async def run_http(
@@ -182,7 +211,26 @@ class McpPublisher:
         """
         self.show_banner()
         async with stdio_server() as (receive, send):
-            await self.server.run(receive, send, self.server.create_initialization_options())
+            try:
+                await self.server.run(receive, send, self.server.create_initialization_options())
+            finally:
+                await self._tasks.aclose()
+
+    def _with_tasks(self, app: Starlette) -> Starlette:
+        """Return the app, whose clients resume their streams, and which interrupts the tasks when it stops."""
+        make_resumable(self.server.session_manager)
+        begin = app.router.lifespan_context
+
+        @asynccontextmanager
+        async def live(app: Starlette) -> AsyncIterator[None]:
+            async with begin(app):
+                try:
+                    yield
+                finally:
+                    await self._tasks.aclose()
+
+        app.router.lifespan_context = live
+        return app
 
     def show_banner(self) -> None:
         """Print the banner to stderr."""
@@ -203,13 +251,19 @@ class _Server(Server[dict[str, object]]):
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
+def _offer_tasks(server: _Server, handlers: Handlers) -> None:
+    server.extensions[TASKS] = {}
+    server.add_request_handler("tasks/get", TaskParams, handlers.get_task)
+    server.add_request_handler("tasks/update", TaskUpdateParams, handlers.update_task)
+    server.add_request_handler("tasks/cancel", TaskParams, handlers.cancel_task)
+
+
 def _create_server(name: str, instructions: str | None, handlers: Handlers, notices: ChangeNotices) -> _Server:
     server = _Server(
         name,
         version=__version__,
         instructions=instructions,
         on_list_tools=handlers.list_tools,
-        on_call_tool=handlers.call_tool,
         on_list_prompts=handlers.list_prompts,
         on_get_prompt=handlers.get_prompt,
         on_list_resources=handlers.list_resources,
@@ -220,5 +274,6 @@ def _create_server(name: str, instructions: str | None, handlers: Handlers, noti
         on_unsubscribe_resource=notices.unsubscribe,
         on_subscriptions_listen=ListenHandler(notices.bus),
     )
+    server.add_request_handler("tools/call", types.CallToolRequestParams, handlers.call_tool)  # which may give a task
     server.add_notification_handler("notifications/initialized", types.NotificationParams, notices.greet)
     return server

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias, cast
 
 import anyio
 import mcp_types as types
+from mcp.shared.exceptions import MCPError
 from pydantic import JsonValue
 from pydantic_core import from_json
 
@@ -18,12 +19,30 @@ from tactician.agents import BaseRunnable
 from tactician.context_format import write_json
 from tactician.errors import ResponseError, RunNotFoundError, TacticianError
 from tactician.platform import Platform
-from tactician.runs import PendingRequest, Respondent, Response, RunContext, RunRecord, RunResult, RunStatus, RunStore
+from tactician.runs import (
+    REQUEST_KIND,
+    PendingRequest,
+    Respondent,
+    Response,
+    RunContext,
+    RunRecord,
+    RunResult,
+    RunStatus,
+    RunStore,
+)
+from tactician.secrets import mask_secrets
 from tactician.serve.answers import read_answer
 from tactician.serve.mcp.caller import Caller
-from tactician.serve.mcp.forms import build_elicitation, read_elicitation
+from tactician.serve.mcp.inputs import (
+    InputAnswer,
+    build_input,
+    create_capability_error,
+    is_closed,
+    name_inputs,
+    read_input,
+)
 from tactician.serve.mcp.limits import MOST_ROUNDS, REMEMBERED
-from tactician.serve.mcp.results import OutputForm, write_error, write_waiting
+from tactician.serve.mcp.results import DECIDED_BY_PEOPLE, OutputForm, write_error, write_waiting
 
 CallResult: TypeAlias = types.CallToolResult | types.InputRequiredResult
 Work: TypeAlias = Callable[[RunContext], Awaitable[RunResult[object]]]
@@ -50,14 +69,21 @@ class ClientRuns:
         platform: the platform.
         list_entries: returns the Runnables that are published now.
         is_stopping: tells that the server is being stopped.
+        lets_callers_approve: true when the tool that answers may approve, and give answers that need a role.
     """
 
     def __init__(
-        self, platform: Platform, list_entries: Callable[[], Iterable[RunEntry]], is_stopping: Callable[[], bool]
+        self,
+        platform: Platform,
+        list_entries: Callable[[], Iterable[RunEntry]],
+        is_stopping: Callable[[], bool],
+        *,
+        lets_callers_approve: bool,
     ) -> None:
         self._platform = platform
         self._list_entries = list_entries
         self._is_stopping = is_stopping
+        self._lets_callers_approve = lets_callers_approve
         self._known: OrderedDict[str, RunEntry] = OrderedDict()
 
     async def start(self, entry: RunEntry, work: Work, caller: Caller) -> CallResult:
@@ -65,47 +91,37 @@ class ClientRuns:
         result = await self._run(lambda context: work(caller.surround(context)), caller, entry)
         return await self._settle(entry, result, caller)
 
-    async def continue_call(
-        self, state: str, filled: Mapping[str, types.ElicitResult], caller: Caller, entry: RunEntry | None = None
-    ) -> CallResult:
+    async def continue_call(self, state: str, caller: Caller, entry: RunEntry | None = None) -> CallResult:
         """Continue the run of a call that has asked, with what the person answered.
 
         Args:
             state: state of the call, as `_ask_later` wrote it.
-            filled: the answers, by the ids of the requests.
-            caller: the client.
+            caller: the client, with the answers.
             entry: what runs, if the call says it.
 
         Raises:
             RunNotFoundError: when the run no longer waits.
         """
-        run_id = str(from_json(state)["run_id"])
-        entry = entry or self._find_entry(await self._load(run_id))
-        self._remember(run_id, entry)
-        pending = await entry.runnable.list_pending(run_id, context=self._platform.context())
-        answers = {request.id: filled[request.id] for request in pending if request.id in filled}
-        if any(answer.action == "cancel" for answer in answers.values()):
-            return write_waiting(run_id, pending, RESPOND, _CLOSED)
-        if not answers:
-            return self._ask_later(run_id, pending)
-        responses = {request.id: answers[request.id] for request in pending if request.id in answers}
-        result = await self._take(entry, run_id, pending, responses, caller)
-        return await self._settle(entry, result, caller)
+        entry = entry or self._find_entry(await self._load(_read_state(state), caller))
+        return self._write(entry, await self._continue(_read_state(state), caller, entry))
 
     async def respond(self, run_id: str, request_id: str, answer: JsonValue, caller: Caller) -> CallResult:
         """Answer a request of a run that waits, and continue the run as far as it can go.
 
         Raises:
             RunNotFoundError: when there is no such run of what is published, or it does not wait for that.
-            ResponseError: when the answer is not valid, or the client lacks the role that it needs.
+            ResponseError: when the answer is not valid, needs a role that the client lacks, or is none that a model
+                may give.
         """
-        entry = self._find_entry(await self._load(run_id))
+        entry = self._find_entry(await self._load(run_id, caller))
         self._remember(run_id, entry)
         pending = await entry.runnable.list_pending(run_id, context=self._platform.context())
         request = next((request for request in pending if request.id == request_id), None)
         if request is None:
             asked = ", ".join(repr(request.id) for request in pending)
             raise RunNotFoundError(f"The run {run_id} does not wait for {request_id!r}; it waits for {asked}.")
+        if not self._may_callers_answer(request):
+            return await self._ask_person(entry, run_id, request, caller)
         responses: dict[str, Response] = {request_id: read_answer(request, answer)}
         result = await self._resume(entry, run_id, responses, caller.find_respondent(request), caller)
         for still in result.pending:
@@ -113,13 +129,28 @@ class ClientRuns:
                 raise ResponseError(f"{request_id}: the answer is not valid: {still.problem}")
         return await self._settle(entry, result, caller)
 
-    async def show(self, run_id: str) -> Mapping[str, object]:
+    def _may_callers_answer(self, request: PendingRequest) -> bool:
+        """Return whether the tool may answer a request. A model calls it, whatever person it has asked."""
+        return self._lets_callers_approve or (request.kind != "approval" and request.required_role is None)
+
+    async def _ask_person(self, entry: RunEntry, run_id: str, request: PendingRequest, caller: Caller) -> CallResult:
+        """Ask for a decision in a form, whatever a model has answered.
+
+        Raises:
+            ResponseError: when the client cannot ask a person who may decide.
+        """
+        if not (caller.can_answer(request) and caller.may_answer(request)):
+            raise ResponseError(f"{RESPOND} cannot answer {request.id}. {DECIDED_BY_PEOPLE}")
+        asked = await self._ask(entry, run_id, [request], caller)
+        return await self._settle(entry, asked, caller) if isinstance(asked, RunResult) else asked
+
+    async def show(self, run_id: str, caller: Caller) -> Mapping[str, object]:
         """Return where a run stands.
 
         Raises:
             RunNotFoundError: when there is no such run of what is published.
         """
-        record = await self._load(run_id)
+        record = await self._load(run_id, caller)
         self._find_entry(record)
         header = record.header
         requests = [{"id": request.id, "kind": request.kind, "prompt": request.prompt} for request in header.pending]
@@ -128,8 +159,8 @@ class ClientRuns:
             "name": record.name,
             "status": record.status.value,
             "requests": requests,
-            "output": header.output,
-            "failure": header.failure,
+            "output": mask_secrets(header.output),
+            "failure": None if header.failure is None else mask_secrets(header.failure),
         }
 
     async def _run(self, work: Work, caller: Caller, entry: RunEntry) -> RunResult[object]:
@@ -174,45 +205,111 @@ class ClientRuns:
         entry: RunEntry,
         run_id: str,
         pending: Iterable[PendingRequest],
-        filled: Mapping[str, types.ElicitResult],
+        filled: Mapping[str, InputAnswer],
         caller: Caller,
     ) -> RunResult[object]:
         """Continue a run with what the person at the client answered."""
         asked = {request.id: request for request in pending}
-        responses = {name: read_elicitation(asked[name], answer) for name, answer in filled.items()}
+        responses = {name: read_input(asked[name], answer) for name, answer in filled.items()}
         respondent = caller.find_respondent(asked[next(iter(filled))])
         return await self._resume(entry, run_id, responses, respondent, caller)
 
+    async def write_prompt(
+        self, entry: RunEntry, arguments: Mapping[str, str], state: str | None, caller: Caller
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        """Write a prompt in a run, which asks the person at the client where it waits.
+
+        Raises:
+            MCPError: when the client cannot ask, or the person does not answer.
+        """
+        if state is None:
+            result = await self._run(
+                lambda context: self._start_prompt(entry, arguments, caller, context), caller, entry
+            )
+            asked = await self._advance(entry, result, caller)
+        else:
+            asked = await self._continue(_read_state(state), caller, entry)
+        if isinstance(asked, types.InputRequiredResult):
+            return asked
+        if not isinstance(asked, RunResult):
+            raise MCPError(types.INVALID_PARAMS, "The prompt asks a person, who has not answered at this client.")
+        return types.GetPromptResult.model_validate(asked.output)
+
+    async def _start_prompt(
+        self, entry: RunEntry, arguments: Mapping[str, str], caller: Caller, context: RunContext
+    ) -> RunResult[object]:
+        return await entry.runnable.run(dict(arguments), context=caller.surround(context))
+
+    async def _continue(self, run_id: str, caller: Caller, entry: RunEntry) -> CallResult | RunResult[object]:
+        """Continue a run that has asked, until it ends or asks again."""
+        self._remember(run_id, entry)
+        pending = await entry.runnable.list_pending(run_id, context=self._platform.context())
+        asked = await self._ask(entry, run_id, pending, caller)
+        return await self._advance(entry, asked, caller) if isinstance(asked, RunResult) else asked
+
     async def _settle(self, entry: RunEntry, result: RunResult[object], caller: Caller) -> CallResult:
         """Return the result of a run. Ask the person at the client while it waits, if the client can."""
+        return self._write(entry, await self._advance(entry, result, caller))
+
+    def _write(self, entry: RunEntry, result: CallResult | RunResult[object]) -> CallResult:
+        return entry.form.write(result.output) if isinstance(result, RunResult) else result
+
+    async def _advance(
+        self, entry: RunEntry, result: RunResult[object], caller: Caller
+    ) -> CallResult | RunResult[object]:
+        """Ask the person at the client while a run waits. Return the run that has ended, else what the client gets."""
         for _ in range(MOST_ROUNDS):
             if result.status is RunStatus.PAUSED:
                 return write_error(f"{entry.runnable.name} is paused, as the run {result.run_id}.")
             if result.status is not RunStatus.WAITING:
-                return entry.form.write(result.output)
-            if not caller.can_ask:
-                return write_waiting(result.run_id, result.pending, RESPOND, _NO_FORMS)
-            if not (open_requests := [request for request in result.pending if caller.may_answer(request)]):
-                return write_waiting(result.run_id, result.pending, RESPOND, _NO_ROLE)
-            if caller.asks_later:
-                return self._ask_later(result.run_id, open_requests)
-            request = open_requests[0]
-            answer = await caller.ask(request)
-            if answer.action == "cancel":
-                return write_waiting(result.run_id, result.pending, RESPOND, _CLOSED)
-            result = await self._take(entry, result.run_id, [request], {request.id: answer}, caller)
-        return write_waiting(result.run_id, result.pending, RESPOND, f"It has asked {MOST_ROUNDS} times.")
+                return result
+            asked = await self._ask(entry, result.run_id, result.pending, caller)
+            if not isinstance(asked, RunResult):
+                return asked
+            result = asked
+        return self._write_waiting(result.run_id, result.pending, f"It has asked {MOST_ROUNDS} times.")
+
+    async def _ask(
+        self, entry: RunEntry, run_id: str, pending: Sequence[PendingRequest], caller: Caller
+    ) -> CallResult | RunResult[object]:
+        """Ask the person at the client. Return the run continued with an answer, else what the client gets.
+
+        Raises:
+            MCPError: when a client of the new era lacks what the run needs of it, and nobody else has.
+        """
+        if not (shown := [request for request in pending if caller.can_answer(request)]):
+            return await self._refuse(run_id, pending, caller)
+        if not (open_requests := [request for request in shown if caller.may_answer(request)]):
+            return self._write_waiting(run_id, pending, _NO_ROLE)
+        answers = caller.take_answers(name_inputs(open_requests))
+        if not answers and caller.asks_later:
+            return self._ask_later(run_id, open_requests)
+        answers = answers or {open_requests[0].id: await caller.ask(open_requests[0])}
+        if any(map(is_closed, answers.values())):
+            return self._write_waiting(run_id, pending, _CLOSED)
+        return await self._take(entry, run_id, open_requests, answers, caller)
+
+    async def _refuse(self, run_id: str, pending: Sequence[PendingRequest], caller: Caller) -> CallResult:
+        """Return what a client gets that can answer nothing. A run that needs the client itself is of no use."""
+        if not all(request.client_request for request in pending):
+            return self._write_waiting(run_id, pending, _NO_FORMS)
+        await self._kill(run_id)
+        error = create_capability_error(pending)
+        if caller.asks_later:
+            raise error
+        return write_error(error.error.message)
 
     def _ask_later(self, run_id: str, pending: Iterable[PendingRequest]) -> types.InputRequiredResult:
         """Return the forms for a client that calls again with the answers. The state is sealed on its way."""
-        forms: types.InputRequests = {
-            request.id: types.ElicitRequest(params=build_elicitation(request)) for request in pending
-        }
+        forms = {key: build_input(request) for key, request in name_inputs(pending).items()}
         return types.InputRequiredResult(input_requests=forms, request_state=write_json({"run_id": run_id}))
 
-    async def _load(self, run_id: str) -> RunRecord:
+    def _write_waiting(self, run_id: str, pending: Iterable[PendingRequest], why: str) -> types.CallToolResult:
+        return write_waiting(run_id, pending, RESPOND, self._may_callers_answer, why)
+
+    async def _load(self, run_id: str, caller: Caller) -> RunRecord:
         record = await RunStore(self._platform.store).load(run_id)
-        if record is None:
+        if record is None or record.kind == REQUEST_KIND or not caller.sees(record):
             raise RunNotFoundError(f"There is no run with the id {run_id!r} that waits or is kept.")
         return record
 
@@ -237,3 +334,8 @@ class ClientRuns:
             return entries[0]
         agent = cast("BaseRunnable[object]", self._platform.find_agent(record.name))  # with all of its goals
         return RunEntry(agent, OutputForm((), may_wait=True))
+
+
+def _read_state(state: str) -> str:
+    """Return the id of the run in the state of a call."""
+    return str(from_json(state)["run_id"])

@@ -6,7 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import mcp_types as types
 from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
@@ -20,13 +20,13 @@ from tactician.platform import GoalTool, Platform
 from tactician.runs import PendingRequest, RunContext, RunResult
 from tactician.serve.mcp.banner import Banner
 from tactician.serve.mcp.caller import Caller
-from tactician.serve.mcp.forms import build_elicitation, read_elicitation
+from tactician.serve.mcp.inputs import InputAnswer, build_input, read_input
+from tactician.serve.mcp.output_types import find_runnable_type, find_tool_type
 from tactician.serve.mcp.results import OutputForm, write_error
 from tactician.serve.mcp.runs import RESPOND, CallResult, ClientRuns, RunEntry
 from tactician.tools import RunnableTool, Tool, create_arguments_error
 
 T = TypeVar("T")
-Answers: TypeAlias = Mapping[str, types.ElicitResult]
 
 
 class PublishedTool(ABC):
@@ -48,8 +48,8 @@ class PublishedTool(ABC):
             TacticianError: when the call fails.
         """
 
-    async def continue_call(self, arguments: str, state: str, answers: Answers, caller: Caller) -> CallResult:
-        """Continue a call that has asked, with what the person answered; by default, nothing asks."""
+    async def continue_call(self, arguments: str, state: str, caller: Caller) -> CallResult:
+        """Continue a call that has asked, with the answers of the caller; by default, nothing asks."""
         return await self.call(arguments, caller)
 
 
@@ -64,13 +64,22 @@ class RunTool(PublishedTool):
 
     async def call(self, arguments: str, caller: Caller) -> CallResult:
         """Start a run, and return its result, or what it waits for."""
-        return await self._runs.start(self.entry, partial(self._work, arguments), caller)
+        return await self._runs.start(self.entry, partial(self.work, arguments), caller)
 
-    async def continue_call(self, arguments: str, state: str, answers: Answers, caller: Caller) -> CallResult:
+    async def continue_call(self, arguments: str, state: str, caller: Caller) -> CallResult:
         """Continue the run with the answers."""
-        return await self._runs.continue_call(state, answers, caller, self.entry)
+        return await self._runs.continue_call(state, caller, self.entry)
 
-    async def _work(self, arguments: str, context: RunContext) -> RunResult[object]:
+    def check(self, arguments: str) -> None:
+        """Check the arguments.
+
+        Raises:
+            InvalidArgumentsError: when they do not fit.
+        """
+        self._tool.read(arguments)
+
+    async def work(self, arguments: str, context: RunContext) -> RunResult[object]:
+        """Run the goal or Runnable inside a context."""
         if isinstance(self._tool, GoalTool):
             start = self._tool.read(arguments)
             return await self._tool.agent.run(start.objects, named=start.named, context=context)
@@ -83,7 +92,8 @@ class PlainTool(PublishedTool):
     def __init__(self, tool: Tool, platform: Platform) -> None:
         self._tool = tool
         self._platform = platform
-        self._form = OutputForm((), may_wait=False)
+        kind = find_tool_type(tool)
+        self._form = OutputForm(() if kind is None else (kind,), may_wait=False)
         self.definition = define(tool.spec, self._form)
 
     async def call(self, arguments: str, caller: Caller) -> CallResult:
@@ -93,22 +103,25 @@ class PlainTool(PublishedTool):
             return await self._call(arguments, caller)
         if not caller.can_ask:
             return write_error(f"{self.name} needs an approval, and this client cannot ask a person.")
+        if not caller.may_answer(request):
+            return self._refuse(request)
         if caller.asks_later:
-            form = types.ElicitRequest(params=build_elicitation(request))
-            return types.InputRequiredResult(input_requests={request.id: form}, request_state=request.id)
+            form = {request.id: build_input(request)}
+            return types.InputRequiredResult(input_requests=form, request_state=request.id)
         return await self._decide(arguments, request, await caller.ask(request), caller)
 
-    async def continue_call(self, arguments: str, state: str, answers: Answers, caller: Caller) -> CallResult:
+    async def continue_call(self, arguments: str, state: str, caller: Caller) -> CallResult:
         """Call the tool, if the person approved it. The state says that these arguments were shown."""
         request = self._find_approval(arguments)
-        if request is None or request.id not in answers:
+        answers = {} if request is None else caller.take_answers({request.id: request})
+        if request is None or not answers:
             return await self.call(arguments, caller)
         return await self._decide(arguments, request, answers[request.id], caller)
 
-    async def _decide(
-        self, arguments: str, request: PendingRequest, answer: types.ElicitResult, caller: Caller
-    ) -> CallResult:
-        decision = read_elicitation(request, answer)
+    async def _decide(self, arguments: str, request: PendingRequest, answer: InputAnswer, caller: Caller) -> CallResult:
+        if not caller.may_answer(request):
+            return self._refuse(request)
+        decision = read_input(request, answer)
         if getattr(decision, "granted", False):
             return await self._call(arguments, caller)
         return write_error(f"{self.name} was not approved. {getattr(decision, 'reason', '')}".strip())
@@ -117,12 +130,16 @@ class PlainTool(PublishedTool):
         async with caller.listen(caller.surround(self._platform.context())) as context:
             with context.enter():
                 async with asyncio.timeout(self._tool.traits.timeout):
-                    return self._form.write(await self._tool.call(arguments, context))
+                    return self._form.write_text(await self._tool.call(arguments, context))
+
+    def _refuse(self, request: PendingRequest) -> types.CallToolResult:
+        return write_error(f"{self.name} needs an approval by a person with the role {request.required_role!r}.")
 
     def _find_approval(self, arguments: str) -> PendingRequest | None:
         if not self._tool.traits.is_approval_needed(_read_object(arguments)):
             return None
-        return PendingRequest("approval", "approval", f"May {self.name}({arguments}) be called?")
+        role = self._tool.traits.required_role
+        return PendingRequest("approval", "approval", f"May {self.name}({arguments}) be called?", required_role=role)
 
 
 class RespondTool(PublishedTool):
@@ -134,7 +151,7 @@ class RespondTool(PublishedTool):
         description = (
             "Answer a request of a run that waits for a person. Give the answer of that person, never your own: for "
             'an approval {"approved": true} or {"approved": false, "reason": "..."}, for a confirmation true or false, '
-            "else JSON in the shape of the request's schema."
+            "else JSON in the shape of the request's schema. Where only a person may decide, the client shows a form."
         )
         self.definition = _define_own(RESPOND, description, self._arguments)
 
@@ -143,9 +160,9 @@ class RespondTool(PublishedTool):
         answer = _validate(self._arguments, arguments)
         return await self._runs.respond(answer["run_id"], answer["request_id"], answer["answer"], caller)
 
-    async def continue_call(self, arguments: str, state: str, answers: Answers, caller: Caller) -> CallResult:
+    async def continue_call(self, arguments: str, state: str, caller: Caller) -> CallResult:
         """Continue the run with the answers to what it asked after that."""
-        return await self._runs.continue_call(state, answers, caller)
+        return await self._runs.continue_call(state, caller)
 
 
 class StatusTool(PublishedTool):
@@ -159,7 +176,7 @@ class StatusTool(PublishedTool):
 
     async def call(self, arguments: str, caller: Caller) -> CallResult:
         """Return the status of the run."""
-        view = await self._runs.show(_validate(self._arguments, arguments)["run_id"])
+        view = await self._runs.show(_validate(self._arguments, arguments)["run_id"], caller)
         return OutputForm((), may_wait=False).write(view)
 
 
@@ -206,8 +223,8 @@ def create_entry(tool: GoalTool | RunnableTool) -> RunEntry:
     if not isinstance(runnable, BaseRunnable):
         problem = "its runs cannot be continued; make it with `runnable(f, name=..., description=...)`"
         raise DeclarationError(runnable.name, [problem])
-    kind = runnable.output_type
-    return RunEntry(runnable, OutputForm((kind,) if isinstance(kind, type) else (), may_wait=True))
+    kind = find_runnable_type(runnable)
+    return RunEntry(runnable, OutputForm(() if kind is None else (kind,), may_wait=True))
 
 
 def define(spec: ToolSpec, form: OutputForm) -> types.Tool:

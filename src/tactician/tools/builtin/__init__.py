@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tactician.tools.builtin.files import write_file as write_file
     from tactician.tools.builtin.json_query import query_json as query_json
     from tactician.tools.builtin.math_tools import MathTools as MathTools
+    from tactician.tools.builtin.page_encoding import decode_text as decode_text
     from tactician.tools.builtin.pipeline import Adapter as Adapter
     from tactician.tools.builtin.pipeline import Pipeline as Pipeline
     from tactician.tools.builtin.pipeline import adapt as adapt
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from tactician.tools.builtin.process_group import run_process_group as run_process_group
     from tactician.tools.builtin.program import ProgramRunner as ProgramRunner
     from tactician.tools.builtin.program import run_program as run_program
+    from tactician.tools.builtin.program_limits import ProgramLimits as ProgramLimits
+    from tactician.tools.builtin.program_limits import build_program_environment as build_program_environment
+    from tactician.tools.builtin.program_limits import limit_command as limit_command
     from tactician.tools.builtin.search_providers import SearchHit as SearchHit
     from tactician.tools.builtin.search_providers import SearchProvider as SearchProvider
     from tactician.tools.builtin.search_providers import SearxngSearch as SearxngSearch
@@ -50,9 +54,11 @@ else:
             "tactician.tools.builtin.files": "FileReader FileWriter read_file write_file",
             "tactician.tools.builtin.json_query": "query_json",
             "tactician.tools.builtin.math_tools": "MathTools",
+            "tactician.tools.builtin.page_encoding": "decode_text",
             "tactician.tools.builtin.pipeline": "Adapter Pipeline adapt pipeline",
             "tactician.tools.builtin.process_group": "Program ProgramResult run_process_group",
             "tactician.tools.builtin.program": "ProgramRunner run_program",
+            "tactician.tools.builtin.program_limits": "ProgramLimits build_program_environment limit_command",
             "tactician.tools.builtin.search_providers": "SearchHit SearchProvider SearxngSearch TavilySearch",
             "tactician.tools.builtin.web": "HttpAnswer HttpRequester PageFetcher WebTool fetch_page http_request",
             "tactician.tools.builtin.web_client": "WebLimits WebRequest send_request",

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from tactician.amounts import need_amount
 from tactician.errors import ConfigurationError, ToolError
+from tactician.grammar import format_count
 from tactician.text import replace_surrogates
 from tactician.tools.builtin.configurable import ConfigurableTool
 from tactician.tools.builtin.workspace import Workspace
@@ -77,7 +78,7 @@ class FileReader(FileTool):
             return _decode(content)
         whole = content[: _find_character_end(content)]
         end = offset + len(whole)
-        return f"{_decode(whole)}\n[{size - end} more bytes: read on with offset={end}]"
+        return f"{_decode(whole)}\n[{format_count(size - end, 'more byte')}: read on with offset={end}]"
 
     @property
     @override
@@ -101,9 +102,11 @@ class FileWriter(FileTool):
         """
         encoded = replace_surrogates(content).encode()
         if len(encoded) > self.max_bytes:
-            raise ToolError(f"The text has {len(encoded):,} bytes, and at most {self.max_bytes:,} can be written.")
+            raise ToolError(
+                f"The text has {format_count(len(encoded), 'byte')}, and at most {self.max_bytes:,} can be written."
+            )
         self._files.write(path, encoded)
-        return f"Wrote {len(encoded)} bytes to {path}."
+        return f"Wrote {format_count(len(encoded), 'byte')} to {path}."
 
     @property
     @override

@@ -11,6 +11,7 @@ from pydantic_core import from_json
 
 from tactician.documents import did_you_mean
 from tactician.errors import ToolError
+from tactician.grammar import format_count
 
 Key: TypeAlias = str | int | slice
 _MAX_PATH: Final = 1_000
@@ -134,7 +135,7 @@ def _explain(error: _DeadEndError) -> str:
         more = f" and {len(data) - _MAX_KEYS} more" if len(data) > _MAX_KEYS else ""
         return f"{place} has no {key!r}.{did_you_mean(key, data)} Keys: {known}{more}."
     if isinstance(key, int) and isinstance(data, list):
-        return f"{place} has {len(data)} items, so there is no [{key}]."
+        return f"{place} has {format_count(len(data), 'item')}, so there is no [{key}]."
     return f"{place} is {_describe(data)}, not {'an object' if isinstance(key, str) else 'a list'}."
 
 

@@ -13,12 +13,13 @@ from tactician.errors import DeclarationError, ToolError
 from tactician.frozen import frozen
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext, Runnable
+from tactician.text import replace_surrogates
 from tactician.tools.builtin.pipeline_schema import PipelineStep, combine_schemas
 from tactician.tools.runnable import RunnableTool
 from tactician.tools.schema_check import SchemaCheck
 from tactician.tools.tool import Tool, is_tool_name
 from tactician.tools.toolbox import Toolbox, ToolLike, as_tool
-from tactician.tools.traits import ToolTraits
+from tactician.tools.traits import NeedsApproval, ToolTraits
 
 PipelineErrorPolicy: TypeAlias = Literal["stop", "continue"]
 
@@ -98,7 +99,7 @@ class Pipeline(Tool):
         self._spec = spec
         self._check = SchemaCheck(spec.name, spec.parameters)
         self.on_error = on_error
-        self.traits = ToolTraits(needs_approval=_needs_approval(self._steps))
+        self.traits = ToolTraits(needs_approval=_needs_approval(self._steps), required_role=_find_role(self._steps))
 
     def __repr__(self) -> str:
         return f"Pipeline({self.name!r})"
@@ -124,7 +125,7 @@ class Pipeline(Tool):
             ToolError: when a step fails, or only the last step with `on_error="continue"`.
         """
         self._check.check(arguments)
-        values: Mapping[str, object] = from_json(arguments or "{}")
+        values: Mapping[str, object] = from_json(replace_surrogates(arguments) or "{}")
         result: ToolResult | None = None
         for number, step in enumerate(self._steps):
             result = await _run(step, values, result, context.at(str(number)))
@@ -159,6 +160,10 @@ def _parse_steps(steps: Sequence[ToolLike | Runnable | Adapter], name: str) -> l
         for step in parsed
         if step.to not in (None, *step.properties)
     ]
+    roles = sorted({role for step in parsed if (role := step.tool.traits.required_role) is not None})
+    if len(roles) > 1:
+        listed = ", ".join(roles)
+        problems.append(f"its steps need approvals of several roles ({listed}), and a pipeline is approved as a whole")
     if problems:
         raise DeclarationError(f"pipeline {name}", problems)
     return parsed
@@ -174,11 +179,16 @@ def _describe(steps: Sequence[PipelineStep]) -> str:
     return f"Does these steps, each on the output of the one before:\n{listed}"
 
 
-def _needs_approval(steps: Sequence[PipelineStep]) -> bool | Callable[[Mapping[str, object]], bool]:
+def _needs_approval(steps: Sequence[PipelineStep]) -> NeedsApproval:
     """Return the rule of the first step, or `True` if a later step, whose call is not known yet, needs an approval."""
     if any(step.tool.traits.needs_approval for step in steps[1:]):
         return True
     return steps[0].tool.traits.needs_approval
+
+
+def _find_role(steps: Sequence[PipelineStep]) -> str | None:
+    """Return the role that a person needs to approve all steps."""
+    return next((role for step in steps if (role := step.tool.traits.required_role) is not None), None)
 
 
 async def _run(

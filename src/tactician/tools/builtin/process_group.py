@@ -16,6 +16,9 @@ from tactician.clock import Clock
 from tactician.errors import ToolError
 from tactician.flow import StepTimeoutError, run_with_timeout
 from tactician.frozen import frozen
+from tactician.grammar import format_count
+from tactician.tools.builtin.process_watch import ProcessWatch
+from tactician.tools.builtin.program_limits import ProgramLimits, limit_command
 
 _OUTPUT_GRACE: Final = 1.0
 """Seconds to wait for the end of outputs: a program that has left its group keeps them open."""
@@ -33,12 +36,19 @@ class Program:
         folder: the folder in which it starts; the current folder, when `None`.
         environment: its environment variables.
         input: its standard input.
+        name: its name in messages; the first argument, when `None`.
     """
 
     arguments: Sequence[str]
     folder: Path | None
     environment: Mapping[str, str]
     input: bytes = b""
+    name: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The name in messages."""
+        return repr((self.name or self.arguments[0])[:200])
 
 
 @frozen
@@ -56,29 +66,33 @@ class ProgramResult:
     errors: str = ""
 
 
-async def run_process_group(program: Program, seconds: float, max_output: int, clock: Clock) -> ProgramResult:
+async def run_process_group(program: Program, limits: ProgramLimits, clock: Clock) -> ProgramResult:
     """Run a program to its end, and kill whatever it leaves behind.
 
     Args:
         program: the program.
-        seconds: time that it may run. A cancellation kills it too.
-        max_output: bytes of each output that are kept.
+        limits: its limits. A cancellation kills it too.
         clock: the time.
 
     Raises:
-        ToolError: when it cannot be started, or takes too long.
+        ToolError: when it cannot be started, takes too long, or uses too much memory or too many processes.
     """
-    name = program.arguments[0][:200]
-    transport, protocol = await _start(program, max_output)
+    transport, protocol = await _start(program, limits)
     group = transport.get_pid()
+    watch = ProcessWatch(group, limits)
     try:
-        protocol.feed(program.input)
-        await run_with_timeout(protocol.exited.wait(), seconds, clock, name)
+        with watch.watch():
+            protocol.feed(program.input)
+            await run_with_timeout(protocol.exited.wait(), limits.timeout, clock, program.label)
         _kill(group)  # what was left behind would keep the outputs open
         await _wait(protocol.closed, _OUTPUT_GRACE)
+        if watch.problem is not None:
+            raise ToolError(f"{program.label} was killed, as {watch.problem}.")
         return ProgramResult(transport.get_returncode() or 0, protocol.read(_OUTPUT), protocol.read(_ERRORS))
     except StepTimeoutError as error:
-        raise ToolError(f"{name!r} was killed, as it took longer than {seconds:g} seconds.") from error
+        raise ToolError(
+            f"{program.label} was killed, as it took longer than {format_count(limits.timeout, 'second')}."
+        ) from error
     finally:
         _kill(group)
         try:
@@ -89,18 +103,18 @@ async def run_process_group(program: Program, seconds: float, max_output: int, c
             transport.close()
 
 
-async def _start(program: Program, max_output: int) -> tuple[asyncio.SubprocessTransport, _ProgramProtocol]:
+async def _start(program: Program, limits: ProgramLimits) -> tuple[asyncio.SubprocessTransport, _ProgramProtocol]:
     try:
         started = await asyncio.get_running_loop().subprocess_exec(
-            lambda: _ProgramProtocol(max_output),
-            *program.arguments,
+            lambda: _ProgramProtocol(limits.output),
+            *limit_command(program.arguments, limits),
             cwd=program.folder,
             env=program.environment,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ToolError(f"{program.arguments[0][:200]!r} cannot be started: {reason}.") from error
+        raise ToolError(f"{program.label} cannot be started: {reason}.") from error
     return started
 
 
@@ -146,7 +160,7 @@ class _ProgramProtocol(asyncio.SubprocessProtocol):
     def read(self, fd: int) -> str:
         """Return what is kept of an output."""
         text = self._kept[fd].decode(errors="replace")
-        return f"{text}\n[cut: {self._dropped[fd]} more bytes]" if self._dropped[fd] else text
+        return f"{text}\n[cut: {format_count(self._dropped[fd], 'more byte')}]" if self._dropped[fd] else text
 
 
 def _kill(group: int) -> None:

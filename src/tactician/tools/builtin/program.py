@@ -11,17 +11,16 @@ from typing import Final, Self
 from typing_extensions import override
 
 from tactician.amounts import need_amount
-from tactician.environment import read_environment
 from tactician.errors import ConfigurationError, ToolError
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
 from tactician.tools.builtin.configurable import ConfigurableTool
 from tactician.tools.builtin.process_group import Program, ProgramResult, run_process_group
+from tactician.tools.builtin.program_limits import ProgramLimits, build_program_environment
 from tactician.tools.function import tool
 from tactician.tools.tool import Tool
 from tactician.tools.traits import ToolTraits
 
-_INHERITED: Final = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TERM")
 _MAX_ARGUMENTS: Final = 1_000
 _MAX_SIZE: Final = 100_000
 _MAX_INPUT: Final = 1_000_000
@@ -85,10 +84,9 @@ class ProgramRunner(ConfigurableTool):
         _check(arguments, input)
         if self.folder is not None and not self.folder.is_dir():
             raise ConfigurationError(f"run_program: {self.folder} is not a folder.")
-        ours = read_environment()
-        variables = {name: ours[name] for name in _INHERITED if name in ours} | dict(self.environment)
+        variables = build_program_environment(**self.environment)
         program = Program(arguments, self.folder, variables, replace_surrogates(input).encode())
-        return await run_process_group(program, self.timeout, self.max_output, context.clock)
+        return await run_process_group(program, ProgramLimits(self.timeout, self.max_output), context.clock)
 
     @property
     @override

@@ -12,6 +12,7 @@ from typing_extensions import override
 from tactician.amounts import need_amount
 from tactician.errors import ToolError
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.runs import RunContext, in_thread
 from tactician.text import replace_surrogates
 from tactician.tools.builtin.configurable import ConfigurableTool
@@ -182,7 +183,7 @@ class HttpRequester(WebTool):
         request = WebRequest(url, method, _check_headers(headers or {}), content)
         answer = await send_request(request, self.limits, context.clock)
         if _TEXT.fullmatch(answer.media_type) is None and b"\0" in answer.body:
-            text = f"[{len(answer.body)} bytes of {answer.media_type or 'unknown type'}]"
+            text = f"[{format_count(len(answer.body), 'byte')} of {answer.media_type or 'unknown type'}]"
         else:
             text = self._cut(answer.text, is_cut=answer.is_cut)
         return HttpAnswer(answer.status, answer.url, dict(answer.headers), text)

@@ -13,6 +13,7 @@ from tactician.clock import Clock
 from tactician.errors import ToolError
 from tactician.flow import StepTimeoutError, run_with_timeout
 from tactician.frozen import frozen
+from tactician.grammar import format_count
 from tactician.tools.builtin.page_encoding import decode_text
 
 if TYPE_CHECKING:
@@ -102,7 +103,9 @@ async def send_request(request: WebRequest, limits: WebLimits, clock: Clock) -> 
     try:
         return await run_with_timeout(_exchange(request, limits), limits.timeout, clock, "the request")
     except StepTimeoutError as error:
-        raise ToolError(f"{format_place(request.url)} did not answer within {limits.timeout:g} seconds.") from error
+        raise ToolError(
+            f"{format_place(request.url)} did not answer within {format_count(limits.timeout, 'second')}."
+        ) from error
 
 
 def format_place(url: str) -> str:

@@ -114,7 +114,7 @@ def _split(path: str) -> list[str]:
         raise ToolError("The path is too long.")
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if path.startswith("/") or ".." in parts:
-        raise ToolError(f"{path!r} leads out of the workspace: use a path relative to it, without '..'.")
+        raise ToolError(f"{path!r} is not a path inside the workspace: make it relative, without '..'.")
     if not parts:
         raise ToolError("The path is empty: name a file in the workspace.")
     return parts

@@ -39,6 +39,7 @@ from tactician.llm.messages import (
     UserPart,
 )
 from tactician.llm.wire.anthropic_messages.response import UNFINISHED, decode_item, find_unfinished_state
+from tactician.text import replace_surrogates
 
 CONTINUE = "Continue."
 NO_RESULT = "The tool was not run: it has no result."
@@ -200,11 +201,12 @@ def _text_block(text: str) -> Block:
 
 def _input_of(call: ToolCall) -> Mapping[str, object]:
     """Return the arguments of a call as an object. Anything else is passed on, so that the model sees its mistake."""
+    written = replace_surrogates(call.arguments)
     try:
-        value: object = from_json(call.arguments or "{}", allow_inf_nan=False)
+        value: object = from_json(written or "{}", allow_inf_nan=False)
     except ValueError:
         value = None
-    return value if isinstance(value, dict) else {"invalid_json": call.arguments}
+    return value if isinstance(value, dict) else {"invalid_json": written}
 
 
 def _result_block(call_id: str, content: str, images: Sequence[Image] = (), *, is_error: bool) -> Block:

@@ -66,6 +66,7 @@ def _response(blocks: Iterable[object], message: Mapping[str, object], model: st
         _usage({} if usage is None else expect_mapping(usage), model, expect_string(message.get("model") or "")),
         _FINISH_REASONS.get(reason, "stop") if isinstance(reason, str) else "stop",
         expect_string(message.get("model") or ""),
+        expect_string(message.get("id") or ""),
     )
 
 

@@ -78,6 +78,7 @@ def _decode(body: Mapping[str, object], choice: Mapping[str, object], model: str
         _usage(body.get("usage"), model, answered_by),
         _FINISH_REASONS.get(str(choice.get("finish_reason")), "stop"),
         answered_by,
+        expect_string(body.get("id") or ""),
     )
 
 
@@ -156,6 +157,7 @@ class ChatStreamDecoder:
         self._usage = Usage(requests=1, model=model)
         self._finish: FinishReason | None = None
         self._served_by = ""
+        self._id = ""
 
     def feed(self, data: str) -> Sequence[Delta]:
         """Return the deltas in an event.
@@ -181,6 +183,7 @@ class ChatStreamDecoder:
             raise create_openai_error(error, self._model)
         if not self._served_by:
             self._served_by = expect_string(chunk.get("model") or "")
+        self._id = self._id or expect_string(chunk.get("id") or "")
         if (usage := chunk.get("usage")) is not None:
             self._usage = _usage(usage, self._model, self._served_by)
         if not isinstance(choices, list):
@@ -224,7 +227,7 @@ class ChatStreamDecoder:
             )
         prose = _prose_parts("".join(self._thinking), "".join(self._text))
         parts = (*prose, *self._items.assemble(), *self._calls.assemble())
-        return ModelResponse(AssistantMessage(parts), self._usage, self._finish, self._served_by)
+        return ModelResponse(AssistantMessage(parts), self._usage, self._finish, self._served_by, self._id)
 
 
 @dataclass(slots=True)

@@ -60,6 +60,7 @@ def _decode(response: Mapping[str, object], model: str) -> ModelResponse:
         _usage(response.get("usage"), model, expect_string(response.get("model") or "")),
         _finish_reason(response, parts),
         expect_string(response.get("model") or ""),
+        expect_string(response.get("id") or ""),
     )
 
 

@@ -8,9 +8,10 @@ from contextlib import aclosing
 from typing import Final
 
 from tactician.events import Event
+from tactician.guardrails import GuardrailError
 from tactician.platform import RunView
-from tactician.runs import RunCompleted, RunError, RunResult, RunStarted, RunStatus
-from tactician.serve.api import ApiServer
+from tactician.runs import RunCompleted, RunError, RunResult, RunStarted, RunStatus, RunStore
+from tactician.serve.api.server import ApiServer
 
 _POLL: Final = 0.5
 """Seconds between looks at a run that sends no events here, since another server runs it."""
@@ -83,4 +84,8 @@ async def _find_result(server: ApiServer, view: RunView) -> RunResult[object]:
         return RunResult(await server.platform.output(view.id), status, run_id=view.id)
     if status is RunStatus.WAITING:
         return RunResult(None, status, pending=view.pending, run_id=view.id)
-    raise RunError(view.failure or f"The run {view.id} is {status}.", RunResult(None, status, run_id=view.id))
+    result: RunResult[None] = RunResult(None, status, run_id=view.id)
+    record = await RunStore(server.platform.store).load(view.id, with_body=False)
+    if record is not None and record.header.refuses_input:
+        raise GuardrailError.restore(view.failure or "", result)
+    raise RunError(view.failure or f"The run {view.id} is {status}.", result)

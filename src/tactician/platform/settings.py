@@ -1,0 +1,34 @@
+"""Kinds of the settings of a platform: a value of another kind is an error where the platform is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Final
+
+from tactician.errors import ConfigurationError
+
+
+def check_settings(settings: Mapping[str, object]) -> None:
+    """Check the settings of a platform, where they are set.
+
+    Raises:
+        ConfigurationError: when a value is of another kind than its setting needs.
+    """
+    for name, value in settings.items():
+        fits, advice = _KINDS[name]
+        if value is not None and not fits(value):
+            raise ConfigurationError(f"Platform: {name} is {value!r}; {advice}")
+
+
+def _is_made(method: str) -> Callable[[object], bool]:
+    """Return a test for objects with a method; a class is none, as it still has to be called."""
+    return lambda value: hasattr(value, method) and not isinstance(value, type)
+
+
+_KINDS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
+    "store": (_is_made("add_step"), "write store=SqliteStore('runs.db'), or another store"),
+    "on_event": (callable, "write a function, as in on_event=print"),
+    "clock": (_is_made("call_later"), "write clock=FakeClock(), or leave it out"),
+    "retention": (lambda value: isinstance(value, timedelta), "write retention=timedelta(days=30)"),
+}

@@ -1,0 +1,82 @@
+"""Attributes of the conventions that say who was asked, where, in which conversation, and with which tools."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tactician import Agent, Platform, UserInput, achieves_goal, action, planned_agent
+from tactician.process import ProcessOptions
+from tactician.service import AgentService
+from tactician.stores import MemoryStore
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.tools import tool
+from tests.integrations.otel.traces import Traces, attributes
+from tests.support.chat_server import ChatServer, answers, completion
+
+
+@tool
+def look_up(city: str) -> str:
+    """Look up the weather."""
+    return f"sunny in {city}"
+
+
+@planned_agent(description="greets", name="Greeter")
+class Greeter:
+    @achieves_goal("greeted")
+    @action
+    def greet(self, topic: UserInput) -> str:
+        return "hello"
+
+
+@pytest.fixture
+def traces() -> Traces:
+    return Traces()
+
+
+async def test_a_call_names_its_server_and_its_answer(traces: Traces, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with ChatServer(answers({**completion("hi"), "id": "chatcmpl-7"})) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "key-of-this-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        platform = Platform("openai:chatty", on_event=traces.listener())
+        await Agent("A").run("hello", context=platform.context())
+    call = attributes(traces.named("chat chatty")[0])
+    assert call["gen_ai.response.id"] == "chatcmpl-7"
+    assert (call["server.address"], call["server.port"]) == ("127.0.0.1", int(server.url.rpartition(":")[2]))
+
+
+@pytest.mark.parametrize("content", [False, True])
+async def test_tools_have_descriptions_and_definitions_are_content(traces: Traces, content: bool) -> None:
+    agent = Agent("A", model=ScriptedModel(ToolCall("look_up", city="Rome"), "sunny"), tools=[look_up])
+    platform = Platform(ScriptedModel(), on_event=traces.listener(content=content))
+    await agent.run("weather?", context=platform.context())
+    assert attributes(traces.named("execute_tool look_up")[0])["gen_ai.tool.description"] == "Look up the weather."
+    call = attributes(traces.named("chat scripted")[0])
+    assert ("gen_ai.tool.definitions" in call) is content
+    if content:
+        (definition,) = json.loads(str(call["gen_ai.tool.definitions"]))
+        assert definition["name"] == "look_up"
+        assert definition["parameters"]["required"] == ["city"]
+
+
+async def test_an_agent_in_a_conversation_names_it(traces: Traces) -> None:
+    platform = Platform(ScriptedModel("hi"), store=MemoryStore(), on_event=traces.listener())
+    platform.register(Agent("A"))
+    await AgentService(platform).request_agent("a", "hello", conversation_id="c-1")
+    assert attributes(traces.named("invoke_agent A")[0])["gen_ai.conversation.id"] == "c-1"
+    assert attributes(traces.named("chat scripted")[0])["gen_ai.conversation.id"] == "c-1"
+
+
+async def test_a_process_in_a_conversation_names_it(traces: Traces) -> None:
+    platform = Platform(ScriptedModel(), store=MemoryStore(), on_event=traces.listener()).register(Greeter())
+    await platform.start("Greeter", UserInput("x"), options=ProcessOptions(conversation_id="c-2"))
+    assert attributes(traces.named("invoke_agent Greeter")[0])["gen_ai.conversation.id"] == "c-2"
+
+
+async def test_a_run_outside_of_conversations_has_no_id(traces: Traces) -> None:
+    await Agent("A", model=ScriptedModel("hi")).run("x", context=Platform(on_event=traces.listener()).context())
+    assert "gen_ai.conversation.id" not in attributes(traces.named("chat scripted")[0])
+    scope = traces.named("chat scripted")[0].instrumentation_scope
+    assert scope is not None
+    assert scope.schema_url == "https://opentelemetry.io/schemas/1.44.0"

@@ -1,0 +1,277 @@
+"""Every way out of the program: an error with a key and a password in it leaves with masks, and whole in no way."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Never
+
+import httpx
+import pytest
+from mcp import Client
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from pydantic import BaseModel
+from typer.testing import CliRunner
+
+import tactician
+from tactician import Agent, Export, Platform, UserInput, achieves_goal, action, log, planned_agent, tool
+from tactician.cli.commands import app as command_line
+from tactician.cli.console import out
+from tactician.events import EventLog
+from tactician.integrations import otel
+from tactician.serve import A2aSettings, McpPublisher, a2a_app, ag_ui_app, app
+from tactician.stores import MemoryStore, SqliteStore
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.trace import Recorder
+
+KEY = "sk-abcdefghijklmnop1234567890abcd"
+VALUE = "correct-horse-battery"
+SHORT = "hunter2"
+TEXT = f"login failed: password={SHORT} {KEY} {VALUE}"
+COMMANDS = [
+    "ps --all",
+    "ps --all --json",
+    "show ID",
+    "show ID --json",
+    "show ID --steps",
+    "show ID --steps --json",
+    "trace ID",
+]
+HEADERS = {"A2A-Version": "1.0"}
+
+
+class Door(BaseModel):
+    number: int
+
+
+class Opened(BaseModel):
+    number: int
+
+
+@planned_agent(name="Porter", description="Opens doors")
+class Porter:
+    @action
+    def find(self, request: UserInput) -> Door:
+        return Door(number=1)
+
+    @achieves_goal("A door is open", export=Export(remote=True, name="open_door"))
+    @action
+    async def open(self, door: Door) -> Opened:
+        return _fail()
+
+
+def _fail() -> Never:
+    raise ValueError(TEXT)
+
+
+@tool
+def try_key() -> str:
+    """Try the key."""
+    return TEXT
+
+
+def create_talker() -> Agent:
+    """Return an agent whose tool says secrets, whose model says them in pieces, and which fails."""
+    return Agent("Talker", model=ScriptedModel(ToolCall("try_key"), RuntimeError(TEXT)), tools=[try_key])
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DB_PASS", VALUE)
+
+
+def create_platform(**settings: object) -> Platform:
+    """Return a platform with the porter and the talker."""
+    return Platform(ScriptedModel(), **{"store": MemoryStore(), **settings}).register(Porter(), create_talker())  # type: ignore[arg-type]
+
+
+def check(text: str) -> None:
+    """Check that a text has masks, and none of the secrets."""
+    assert "***" in text, text
+    for secret in (KEY, VALUE, SHORT):
+        assert secret not in text, text
+
+
+@asynccontextmanager
+async def open_client(application: object, lifespan: object) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(app=application, client=("127.0.0.1", 1))  # type: ignore[arg-type]
+    async with lifespan, httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:  # type: ignore[attr-defined]
+        yield client
+
+
+async def read_rest(agent: str, body: object) -> str:
+    """Return what the REST API says of a failed run: its record, its events, its trace, its plans and its steps."""
+    application = app(create_platform())
+    async with open_client(application, application.router.lifespan_context(application)) as client:
+        started = await client.post(f"/api/agents/{agent}/runs", json={"input": body})
+        run_id = started.json()["id"]
+        events = await client.get(f"/api/runs/{run_id}/events")
+        pages = [(await client.get(f"/api/runs/{run_id}{part}")).text for part in ("", "/trace", "/steps", "/plans")]
+    assert "***" in events.text
+    assert "***" in pages[0]
+    return started.text + events.text + "".join(pages)
+
+
+async def read_conversation() -> str:
+    application = app(create_platform())
+    async with open_client(application, application.router.lifespan_context(application)) as client:
+        body = {"agent": "talker", "message": "hello"}
+        plain = await client.post("/api/conversations/c1/messages", json=body)
+        streamed = await client.post(
+            "/api/conversations/c2/messages", json=body, headers={"accept": "text/event-stream"}
+        )
+    return plain.text + streamed.text
+
+
+async def read_ag_ui(agent: str) -> str:
+    application = ag_ui_app(create_platform())
+    async with open_client(application, application.router.lifespan_context(application)) as client:
+        message = {"id": "m1", "role": "user", "content": "hello"}
+        body = {"threadId": "t1", "runId": "r1", "messages": [message], "tools": [], "context": [], "state": {}}
+        return (await client.post(f"/{agent}", json={**body, "forwardedProps": {}})).text
+
+
+async def read_a2a() -> str:
+    application = a2a_app(create_platform(), "http://localhost", settings=A2aSettings(poll=0.05))
+    async with open_client(application, application.router.lifespan_context(application)) as client:
+        message = {"role": "ROLE_USER", "parts": [{"data": {"content": "hello"}}], "messageId": "m1"}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+        answer = await client.post("/", json=call, headers=HEADERS)
+        task_id = answer.json()["result"]["task"]["id"]
+        call = {"jsonrpc": "2.0", "id": 2, "method": "GetTask", "params": {"id": task_id}}
+        return answer.text + (await client.post("/", json=call, headers=HEADERS)).text
+
+
+async def read_mcp() -> str:
+    """Return what a client of MCP hears: the error of a call, and its progress."""
+    reports: list[str] = []
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        reports.append(message or "")
+
+    async with create_platform() as platform, Client(McpPublisher(platform, "Talker").server) as client:
+        failed = await client.call_tool("open_door", {"content": "hello"}, progress_callback=report)
+        talked = await client.call_tool("talker", {"request": "hello"}, progress_callback=report)
+    assert "***" in failed.model_dump_json()
+    assert talked.is_error
+    assert any("***" in message for message in reports)
+    return failed.model_dump_json() + talked.model_dump_json() + "".join(reports)
+
+
+async def read_trace() -> str:
+    recorder = Recorder()
+    async with create_platform(on_event=recorder) as platform:
+        with pytest.raises(RuntimeError, match=KEY):
+            await create_talker().run("hello", context=platform.context())
+    trace = recorder.read_trace()
+    return trace.to_html() + trace.to_json()
+
+
+async def read_telemetry() -> str:
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    listener = otel.create_listener(content=True, tracer_provider=provider, meter_provider=MeterProvider())
+    async with create_platform(on_event=listener) as platform:
+        with pytest.raises(RuntimeError, match=KEY):
+            await create_talker().run("hello", context=platform.context())
+    return "".join(span.to_json() for span in exporter.get_finished_spans())
+
+
+WAYS: dict[str, Callable[[], Awaitable[str]]] = {
+    "REST, a process": lambda: read_rest("Porter", {"content": "hello"}),
+    "REST, an agent": lambda: read_rest("Talker", "hello"),
+    "conversations": read_conversation,
+    "AG-UI, a process": lambda: read_ag_ui("Porter"),
+    "AG-UI, an agent": lambda: read_ag_ui("Talker"),
+    "A2A": read_a2a,
+    "MCP": read_mcp,
+    "traces": read_trace,
+    "OpenTelemetry with content": read_telemetry,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_no_way_out_has_a_secret(way: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The log of the server or the program is a way out as well."""
+    caplog.set_level(logging.DEBUG, "tactician")
+    check(await WAYS[way]())
+    assert not any(secret in caplog.text for secret in (KEY, VALUE, SHORT))
+
+
+async def test_the_log_and_the_file_of_events_have_masks(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stop = log.enable("debug")
+    try:
+        with EventLog(tmp_path / "events.jsonl") as events:
+            async with create_platform(on_event=events) as platform:
+                with pytest.raises(RuntimeError, match=KEY):
+                    await create_talker().run("hello", context=platform.context())
+    finally:
+        stop()
+    check(caplog.text)
+    check((tmp_path / "events.jsonl").read_text())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> tuple[str, str]:
+    """A store with a failed process, and the id of it."""
+    path = str(tmp_path / "runs.db")
+
+    async def run() -> str:
+        async with SqliteStore(path) as opened, create_platform(store=opened) as platform:
+            return (await platform.start("Porter", Door(number=1))).id
+
+    return path, asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ps --all",
+        "ps --all --json",
+        "show ID",
+        "show ID --json",
+        "show ID --steps",
+        "show ID --steps --json",
+        "trace ID",
+    ],
+)
+def test_the_command_line_shows_no_secret(
+    command: str, store: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(out, "_width", 400)  # an earlier test may have made the console, which has read its width
+    path, run_id = store
+    result = CliRunner().invoke(command_line, [*command.replace("ID", run_id).split(), "--store", path])
+    check(result.output)
+
+
+def test_what_is_stored_stays_as_it_was(store: tuple[str, str]) -> None:
+    path, run_id = store
+
+    async def read() -> str:
+        async with SqliteStore(path) as opened, create_platform(store=opened) as platform:
+            return str((await platform.process(run_id)).failure)
+
+    assert TEXT in asyncio.run(read())
+
+
+async def test_the_result_is_that_of_the_caller() -> None:
+    talker = Agent("Echo", model=ScriptedModel(TEXT))
+    application = app(Platform(store=MemoryStore()).register(talker))
+    async with open_client(application, application.router.lifespan_context(application)) as client:
+        started = (await client.post("/api/agents/Echo/runs", json={"input": "x"})).json()
+        await client.get(f"/api/runs/{started['id']}/events")  # until it has ended
+        read = (await client.get(f"/api/runs/{started['id']}")).json()
+    assert read["result"] == TEXT
+    check(read["output"])
+
+
+def test_every_logger_of_the_package_is_masked() -> None:
+    folder = Path(tactician.__file__).parent
+    direct = [path.name for path in folder.rglob("*.py") if "_logger = logging.getLogger" in path.read_text()]
+    assert direct == ["log.py"], "use `get_logger`; `log` itself masks before it shortens"
