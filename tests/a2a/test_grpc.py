@@ -57,7 +57,7 @@ async def url(server: Platform) -> AsyncIterator[str]:
 
 
 class Hesitant(ScriptedModel):
-    """Model that says its last word once somebody has heard the first: a server holds each piece for the next."""
+    """Model that says its last word once somebody has heard the first."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

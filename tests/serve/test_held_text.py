@@ -60,7 +60,8 @@ async def read_a2a(runnable: BaseRunnable[object]) -> str:
         events = [event async for event in client.stream("SendStreamingMessage", {"message": create_message("x")})]
     artifacts = [event["artifactUpdate"]["artifact"] for event in events if "artifactUpdate" in event]
     parts = [part for artifact in artifacts for part in artifact["parts"]]
-    return "".join(part.get("text") or json.dumps(part["data"], separators=(",", ":")) for part in parts)
+    texts = (part["text"] if "text" in part else json.dumps(part["data"], separators=(",", ":")) for part in parts)
+    return "".join(texts)
 
 
 SURFACES: dict[str, Callable[[BaseRunnable[object]], Awaitable[str]]] = {

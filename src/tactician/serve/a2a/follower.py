@@ -79,9 +79,7 @@ class TaskFollower:
 
 
 class TaskPieces:
-    """Pieces of the text of a task, as events.
-
-    Each piece is held back until the next comes, as the last piece is marked as the last.
+    """Pieces of the text of a task, as events. None waits for the next: an empty one is marked as the last.
 
     Attributes:
         text: the text so far.
@@ -90,35 +88,30 @@ class TaskPieces:
     def __init__(self, task: Task, feed: TaskFeed) -> None:
         self._task = task
         self._feed = feed
-        self._held = ""
-        self._is_first = True
         self.text = ""
 
     async def read(self) -> AsyncGenerator[TaskArtifactUpdateEvent]:
-        """Yield all pieces but the last."""
+        """Yield all pieces as they come."""
         queue = self._feed.subscribe()
         try:
             while (piece := await queue.get()) is not None:
-                if self._held:
-                    yield self._release()
-                self._held, self.text = piece, self.text + piece
+                is_first, self.text = not self.text, self.text + piece
+                yield self._create_event(piece, append=not is_first)
         finally:
             self._feed.unsubscribe(queue)
 
-    def release_last(self) -> TaskArtifactUpdateEvent | None:
-        """Return the last piece, if there is any."""
-        return self._release(is_last=True) if self._held else None
+    def end(self) -> TaskArtifactUpdateEvent | None:
+        """Return the end of the text, if there is any text."""
+        return self._create_event("", append=True, is_last=True) if self.text else None
 
-    def _release(self, *, is_last: bool = False) -> TaskArtifactUpdateEvent:
-        event = TaskArtifactUpdateEvent(
+    def _create_event(self, text: str, *, append: bool, is_last: bool = False) -> TaskArtifactUpdateEvent:
+        return TaskArtifactUpdateEvent(
             task_id=self._task.id,
             context_id=self._task.context_id,
-            artifact=Artifact(artifact_id=RESULT, parts=[Part(text=self._held, media_type="text/plain")]),
-            append=not self._is_first,
+            artifact=Artifact(artifact_id=RESULT, parts=[Part(text=text, media_type="text/plain")]),
+            append=append,
             last_chunk=is_last,
         )
-        self._is_first = False
-        return event
 
 
 def _list_changes(before: Task, after: Task, pieces: TaskPieces | None) -> Iterator[TaskEvent]:
@@ -129,7 +122,7 @@ def _list_changes(before: Task, after: Task, pieces: TaskPieces | None) -> Itera
         yield TaskArtifactUpdateEvent(
             task_id=after.id, context_id=after.context_id, artifact=whole, append=False, last_chunk=True
         )
-    elif pieces is not None and (last := pieces.release_last()) is not None:
+    elif pieces is not None and (last := pieces.end()) is not None:
         yield last
     if (after.status.state, after.status.message) != (before.status.state, before.status.message):
         yield _create_update(after)
