@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from types import UnionType
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field, WrapValidator
 
 from tactician.amounts import need_amount
 from tactician.conversation import ChatUser
+from tactician.data_fields import CodeOnly
 from tactician.errors import (
     ConfigurationError,
     ModelConnectionError,
@@ -24,7 +27,8 @@ from tactician.frozen import frozen
 from tactician.planning import PlanningBudget
 from tactician.process.blackboard import Blackboard
 from tactician.process.handle import ProcessHandle
-from tactician.runs import Budget
+from tactician.process.stored_types import StoredErrorType
+from tactician.runs import Budget, restore_budget
 
 _PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError, ModelConnectionError, ConnectionError)
 
@@ -51,7 +55,7 @@ class ActionRetryPolicy:
     delay: float = 1.0
     factor: float = 2.0
     max_delay: float = 60.0
-    on: tuple[type[Exception], ...] = ()
+    on: tuple[StoredErrorType, ...] = ()
 
     def __post_init__(self) -> None:
         need_amount("ActionRetryPolicy.attempts", self.attempts, least=1, whole=True)
@@ -88,6 +92,9 @@ DEFAULT_RETRIES: Final = ActionRetryPolicy()
 
 # A process that a model steers should not be able to spend without an end.
 DEFAULT_BUDGET: Final = Budget(actions=50, tokens=1_000_000, cost=2.0)
+
+
+_STORED: Final = WrapValidator(lambda value, _: restore_budget(value))
 
 
 @frozen(kw_only=True)
@@ -135,18 +142,18 @@ class ProcessOptions:
         ConfigurationError: when a value is out of range or of the wrong type.
     """
 
-    budget: Budget = DEFAULT_BUDGET
+    budget: Annotated[Budget, _STORED, Field(alias="limits")] = DEFAULT_BUDGET
     memory_id: str | None = None
     conversation_id: str | None = None
     user: ChatUser | None = None
-    blackboard: Blackboard | None = None
+    blackboard: CodeOnly[Blackboard | None] = None
     max_parallel: int = 1
     retry: ActionRetryPolicy = DEFAULT_RETRIES
     delay: float = 0.0
     tool_delay: float = 0.0
-    terminate_when: Callable[[ProcessHandle], str | Awaitable[str | None] | None] | None = None
+    terminate_when: CodeOnly[Callable[[ProcessHandle], str | Awaitable[str | None] | None] | None] = None
     verbosity: Verbosity | None = None
-    on_event: EventListener | None = None
+    on_event: CodeOnly[EventListener | None] = None
     planning: PlanningBudget | None = None
 
     def __post_init__(self) -> None:
