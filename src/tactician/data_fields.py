@@ -1,7 +1,8 @@
 """Fields of a class as its forms as data have them: their types with all metadata, and their names there.
 
 A class declares each of its fields once. What data have differently stands beside the type, as `Annotated[...]`
-metadata: a codec, limits, another name (`Field(alias=...)`), or that only code sets it (`CodeOnly`).
+metadata: a codec, limits, another name (`pydantic.Field(alias=...)`), or that only code sets it (`CodeOnly`).
+Annotations are read when data are: until then, none of pydantic's models need to be imported.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from functools import cache
-from typing import Annotated, Final, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
-
-from pydantic import Field, PlainValidator
-from pydantic.fields import FieldInfo
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from tactician.frozen import frozen
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
 
 T = TypeVar("T")
 
@@ -23,10 +25,19 @@ def _refuse(value: object) -> object:
     raise ValueError("only the code of a program can set it")
 
 
-CODE_ONLY: Final = PlainValidator(_refuse)
+class _CodeOnly:
+    """Mark of a field that data cannot set."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_plain_validator_function(_refuse)
+
+
+CODE_ONLY: Final = _CodeOnly()
 """Mark of a field that data cannot set."""
-CodeOnly: TypeAlias = Annotated[T, CODE_ONLY, Field(exclude=True)]
-"""Field that only the code of a program sets: it is left out of data, and refused there."""
+CodeOnly: TypeAlias = Annotated[T, CODE_ONLY]
+"""Field that only the code of a program sets: data have no such field, and a value for it is refused."""
 
 
 @frozen
@@ -51,6 +62,8 @@ class DataField:
     @property
     def alias(self) -> str:
         """The name in data."""
+        from pydantic.fields import FieldInfo
+
         aliases = (mark.alias for mark in self.metadata if isinstance(mark, FieldInfo))
         return next((alias for alias in aliases if alias is not None), self.name)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import UnionType
 from typing import Annotated, Final
 
-from pydantic import Field, WrapValidator
+import pydantic
 
 from tactician.amounts import need_amount
 from tactician.conversation import ChatUser
@@ -27,7 +27,7 @@ from tactician.frozen import frozen
 from tactician.planning import PlanningBudget
 from tactician.process.blackboard import Blackboard
 from tactician.process.handle import ProcessHandle
-from tactician.process.stored_types import StoredErrorType
+from tactician.process.stored_types import find_loaded_error, type_name
 from tactician.runs import Budget, restore_budget
 
 _PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError, ModelConnectionError, ConnectionError)
@@ -55,7 +55,10 @@ class ActionRetryPolicy:
     delay: float = 1.0
     factor: float = 2.0
     max_delay: float = 60.0
-    on: tuple[StoredErrorType, ...] = ()
+    on: tuple[
+        Annotated[type[Exception], pydantic.PlainValidator(find_loaded_error), pydantic.PlainSerializer(type_name)],
+        ...,
+    ] = ()
 
     def __post_init__(self) -> None:
         need_amount("ActionRetryPolicy.attempts", self.attempts, least=1, whole=True)
@@ -87,14 +90,15 @@ def _is_of_exceptions(kinds: object) -> bool:
     return isinstance(kinds, tuple) and all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds)
 
 
+def _restore_budget(saved: object, _: object) -> Budget:
+    return restore_budget(saved)
+
+
 DEFAULT_RETRIES: Final = ActionRetryPolicy()
 
 
 # A process that a model steers should not be able to spend without an end.
 DEFAULT_BUDGET: Final = Budget(actions=50, tokens=1_000_000, cost=2.0)
-
-
-_STORED: Final = WrapValidator(lambda value, _: restore_budget(value))
 
 
 @frozen(kw_only=True)
@@ -142,7 +146,7 @@ class ProcessOptions:
         ConfigurationError: when a value is out of range or of the wrong type.
     """
 
-    budget: Annotated[Budget, _STORED, Field(alias="limits")] = DEFAULT_BUDGET
+    budget: Annotated[Budget, pydantic.WrapValidator(_restore_budget), pydantic.Field(alias="limits")] = DEFAULT_BUDGET
     memory_id: str | None = None
     conversation_id: str | None = None
     user: ChatUser | None = None

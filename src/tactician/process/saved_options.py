@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from pydantic import TypeAdapter, ValidationError
+import pydantic
 
+from tactician.data_fields import list_data_fields
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.process.options import ProcessOptions, need_options
 from tactician.process.stored_types import is_importable
@@ -13,7 +14,8 @@ from tactician.process.stored_types import is_importable
 
 def save_options(options: ProcessOptions) -> object:
     """Return the options as JSON: all but the functions, and the blackboard, which is saved by itself."""
-    saved: object = _adapter().dump_python(options, by_alias=True)
+    code_only = {field.name for field in list_data_fields(ProcessOptions) if field.is_code_only}
+    saved: object = _adapter().dump_python(options, by_alias=True, exclude=code_only)
     return saved
 
 
@@ -25,7 +27,7 @@ def restore_options(saved: object) -> ProcessOptions:
     """
     try:
         return _adapter().validate_python(saved)
-    except (ValidationError, ConfigurationError) as error:
+    except (pydantic.ValidationError, ConfigurationError) as error:
         raise StoredStateError(f"The snapshot holds options that are not valid: {error}") from error
 
 
@@ -51,5 +53,5 @@ def check_options(options: ProcessOptions | None) -> None:
 
 
 @cache
-def _adapter() -> TypeAdapter[ProcessOptions]:
-    return TypeAdapter(ProcessOptions)
+def _adapter() -> pydantic.TypeAdapter[ProcessOptions]:
+    return pydantic.TypeAdapter(ProcessOptions)

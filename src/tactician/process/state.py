@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Final
 from weakref import WeakValueDictionary
 
-from pydantic import Field
+import pydantic
 
 from tactician.errors import Replan
 from tactician.frozen import frozen
@@ -40,7 +40,7 @@ class ActionRun:
     action: str
     started_at: float
     seconds: float
-    tally: Annotated[UsageTally, Field(alias="usage")] = field(repr=False)
+    tally: Annotated[UsageTally, pydantic.Field(alias="usage")] = field(repr=False)
     outputs: tuple[str, ...] = ()
     error: str | None = None
     attempts: int = 1

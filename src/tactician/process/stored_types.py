@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, reduce
 from pathlib import Path
-from typing import Annotated, Any, Final, NotRequired, TypeAlias, TypeVar, cast
+from typing import Any, Final, NotRequired, TypeAlias, TypeVar, cast
 
 import pydantic
 from typing_extensions import TypedDict
@@ -31,19 +31,18 @@ def find_error(name: str) -> type[Exception] | None:
     return next((kind for kind in _iterate_subtypes(Exception) if type_name(kind) == name), None)
 
 
-def _find_loaded_error(name: object) -> type[Exception]:
+def find_loaded_error(name: object) -> type[Exception]:
+    """Return the type of error that has been stored by its name.
+
+    Raises:
+        StoredStateError: when the program has not loaded it.
+    """
     if (kind := find_error(str(name))) is None:
         raise StoredStateError(
             f"The snapshot says to try again after {add_article(str(name))}, which this "
             "program has not loaded: import its module."
         )
     return kind
-
-
-StoredErrorType: TypeAlias = Annotated[
-    type[Exception], pydantic.PlainValidator(_find_loaded_error), pydantic.PlainSerializer(type_name)
-]
-"""Type of error, which is stored by its name."""
 
 
 def is_loaded_name(name: str) -> bool:
