@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     from tactician.documents.models import validate_document as validate_document
     from tactician.documents.problems import Problems as Problems
     from tactician.documents.scalars import parse_scalar as parse_scalar
-    from tactician.documents.suggestions import did_you_mean as did_you_mean
-    from tactician.documents.suggestions import find_closest as find_closest
-    from tactician.documents.suggestions import find_closest_spelling as find_closest_spelling
-    from tactician.documents.suggestions import suggest_options as suggest_options
     from tactician.documents.variables import Variable as Variable
     from tactician.documents.variables import escape_variables as escape_variables
     from tactician.documents.variables import find_variable as find_variable
@@ -53,7 +49,6 @@ else:
             "tactician.documents.models": "DocumentModel explain_validation list_mistakes validate_document",
             "tactician.documents.problems": "Problems",
             "tactician.documents.scalars": "parse_scalar",
-            "tactician.documents.suggestions": "did_you_mean find_closest find_closest_spelling suggest_options",
             "tactician.documents.variables": (
                 "Variable escape_variables find_variable has_variables substitute_variables"
             ),

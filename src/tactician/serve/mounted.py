@@ -8,7 +8,8 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tactician.serve.api import ApiError, ApiServer, Person, Right, lift_time_limit
+from tactician.people import Person, Right
+from tactician.serve.api import ApiError, ApiServer, lift_time_limit
 
 _RIGHTS: Final[tuple[Right, ...]] = ("start", "answer")
 

@@ -14,6 +14,7 @@ from tactician.agents import BaseRunnable
 from tactician.conversation import ChatUser
 from tactician.errors import AgentNotFoundError, LeaseLostError, ResponseError, RunNotFoundError, TacticianError
 from tactician.events import Event
+from tactician.people import Person
 from tactician.runs import (
     REQUEST_KIND,
     CallerTools,
@@ -33,7 +34,7 @@ from tactician.serve.ag_ui.conversation import read_input
 from tactician.serve.ag_ui.frontend_tools import find_answers, find_left_run, read_tools
 from tactician.serve.ag_ui.interrupts import read_resumption
 from tactician.serve.ag_ui.translator import EventTranslator
-from tactician.serve.api import Call, Person, follow_run, sees_run
+from tactician.serve.api import Call, follow_run, sees_run
 
 _LEFT: Final = "the conversation went on without the result of its tool"
 

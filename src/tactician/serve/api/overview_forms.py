@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tactician.people import Right
 from tactician.serve.api.forms import Form, RequestForm
-from tactician.serve.api.people import Right
 
 
 class MeForm(Form):
