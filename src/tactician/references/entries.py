@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from typing_extensions import TypedDict
 
 from tactician.data_fields import CODE_ONLY
-from tactician.documents import Data, did_you_mean
+from tactician.documents import Data
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.grammar import add_article
 from tactician.names import NameProblem, find_import_path
@@ -37,6 +37,7 @@ from tactician.references.package_resource import PackageResource, TextFile
 from tactician.references.python_api import PythonApi
 from tactician.references.repository import GitRepository
 from tactician.references.web_page import WebPage
+from tactician.suggestions import did_you_mean
 from tactician.tools import resolve_hints
 
 EntryKind: TypeAlias = Callable[..., object]
