@@ -43,9 +43,8 @@ class TestTimeout:
         assert not limit.is_expired
 
     async def test_a_limit_of_no_time_cancels_at_the_first_wait(self, clock: Clock) -> None:
-        with pytest.raises(TimeoutError):
-            with Timeout(0, clock):
-                await wait_for_ever()
+        with pytest.raises(TimeoutError), Timeout(0, clock):
+            await wait_for_ever()
 
     async def test_without_a_limit_it_waits_for_any_time(self) -> None:
         clock = FakeClock()
@@ -70,9 +69,8 @@ class TestTimeout:
 
     async def test_a_timeout_error_of_the_work_is_its_own(self) -> None:
         limit = Timeout(5, FakeClock())
-        with pytest.raises(TimeoutError, match="mine"):
-            with limit:
-                raise TimeoutError("mine")
+        with pytest.raises(TimeoutError, match="mine"), limit:
+            raise TimeoutError("mine")
         assert not limit.is_expired
 
     async def test_a_lifted_limit_does_not_expire(self) -> None:
@@ -157,7 +155,7 @@ class TestFakeClock:
         clock = FakeClock(start=0)
 
         async def spin() -> None:
-            while True:
+            while True:  # noqa: ASYNC110
                 await asyncio.sleep(0)
 
         task = asyncio.create_task(spin())

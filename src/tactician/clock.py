@@ -114,7 +114,12 @@ async def pause(seconds: float, clock: Clock) -> None:
     background has no end, so that a test moves the time on for it.
     """
     waits: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    timer = clock.call_later(seconds, lambda: waits.done() or waits.set_result(None))
+
+    def wake() -> None:
+        if not waits.done():
+            waits.set_result(None)
+
+    timer = clock.call_later(seconds, wake)
     try:
         await waits
     finally:

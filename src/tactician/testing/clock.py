@@ -11,11 +11,13 @@ from math import inf
 from typing import Final
 
 from tactician.clock import pause
+from tactician.suggestions import suggest_options
 
 _EPOCH: Final = 1_700_000_000.0
 _MOST_TURNS: Final = 1000
 
 
+@suggest_options
 class FakeClock:
     """`Clock` that stands still until a sleep, `advance` or `run_for` moves it on.
 
