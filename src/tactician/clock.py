@@ -88,7 +88,7 @@ class Timeout:
         return self
 
     def lift(self) -> None:
-        """Let what follows take any time, unless the limit has passed."""
+        """Take the limit away, unless the limit has passed."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -56,10 +56,10 @@ class FakeClock:
         self._now = max(self._now, end)
 
     async def run_for(self, seconds: float) -> None:
-        """Move the time on from one timer to the next, and let all tasks run between, until nothing is ready to run.
+        """Move the time on from timer to timer, and let all tasks run between, until nothing is ready to run.
 
-        So an hour of heartbeats, polls and retries passes in milliseconds, each at its time. What happens in threads,
-        processes and sockets takes real time: await it before the next step.
+        So an hour of heartbeats, polls and retries passes in milliseconds, each at its time. Threads, processes and
+        sockets take real time: await their work before the next step.
         """
         end = self._now + seconds
         await _let_tasks_run()
