@@ -20,8 +20,6 @@ SOCKET: Final = "it waits for a socket, which real time goes by for"
 PROCESS: Final = "it bounds a process or a thread, which run in real time"
 COMMAND: Final = "it belongs to the command line, which people wait for"
 DEFAULT: Final = "it is the default of an object that is made outside of a run; runs hand in their time"
-    "it is the default of an object that somebody makes outside of a run; runs hand in the time of their clock"
-)
 ALLOWED: Final[Mapping[str, str]] = {
     "clock.py": "it is the system's clock",
     "testing/clock.py": "a sleep of no time lets other tasks run",
