@@ -25,6 +25,7 @@ from tactician.planning import HybridPlanner, UtilityPlanner
 from tactician.platform import Platform, RequestOptions, create_request
 from tactician.process import OutputChannel, PlannedAgentSpec, ProcessOptions
 from tactician.runs import Budget, Input, Response, RunContext, RunResult, messages_of
+from tactician.suggestions import suggest_options
 
 _logger = get_logger(__name__)
 _SILENT: Final = (
@@ -34,6 +35,7 @@ _SILENT: Final = (
 _UNLIMITED: Final = ProcessOptions(budget=Budget())
 
 
+@suggest_options
 class Chatbot(BaseRunnable[str]):
     """An agent, or all actions of a platform, that talks with many users at once.
 

@@ -22,11 +22,11 @@ from tactician.agents import (
 )
 from tactician.cli.blueprint_files import NO_ACCESS, BlueprintAccess, is_blueprint_file
 from tactician.cli.shell_commands import find_commands
-from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError
 from tactician.llm import LanguageModel
 from tactician.platform import GOALS, Platform
 from tactician.runs import Runnable
+from tactician.suggestions import did_you_mean
 from tactician.tools import ToolGroup, ToolGroups
 
 T = TypeVar("T")

@@ -8,7 +8,6 @@ from dataclasses import replace
 from types import FunctionType
 from typing import TypeVar
 
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError
 from tactician.guardrails.guardrail import (
     AnyGuardrail,
@@ -19,6 +18,7 @@ from tactician.guardrails.guardrail import (
     ToolOutputGuardrail,
     describe_guardrail,
 )
+from tactician.suggestions import did_you_mean
 
 G = TypeVar("G", bound=AnyGuardrail)
 

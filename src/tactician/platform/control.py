@@ -7,7 +7,6 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tactician.documents import suggest_options
 from tactician.errors import ConfigurationError
 from tactician.platform.lookup import RunLookup
 from tactician.platform.runner import Runner
@@ -30,6 +29,7 @@ from tactician.runs import (
     run_blocking,
 )
 from tactician.stores import Lease
+from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from tactician.platform.views import RecordedEvent, RunComparison, RunReader, RunTree, RunView, StepView

@@ -16,7 +16,6 @@ from tactician.agents import (
     is_component,
     planned_spec,
 )
-from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.grammar import add_article
 from tactician.platform.composed_agents import (
@@ -29,6 +28,7 @@ from tactician.platform.composed_agents import (
 from tactician.platform.supervised_agents import is_supervised_agent, list_supervised_agents, rebuild_supervised_agent
 from tactician.process import PlannedAgentSpec
 from tactician.runs import Runnable, RunRecord
+from tactician.suggestions import did_you_mean
 from tactician.tools import snake_case
 
 GOALS: Final = "goals"

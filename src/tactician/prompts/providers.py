@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from tactician.config import PromptSettings, load_settings
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError
 from tactician.prompts.folder import FolderPrompts
 from tactician.prompts.langfuse import LangfusePrompts
+from tactician.suggestions import did_you_mean
 
 
 class PromptProvider(Protocol):

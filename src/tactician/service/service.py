@@ -45,12 +45,14 @@ from tactician.service.folder import AgentFolder
 from tactician.service.media import MediaService
 from tactician.service.names import AgentFileNames
 from tactician.service.options import AgentOptions, ModelOptions, model_options
+from tactician.suggestions import suggest_options
 from tactician.tools import ToolExecutor, ToolLike
 
 T = TypeVar("T", default=str)
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
+@suggest_options
 class AgentService(MediaService):
     """A platform by ids: agents by id and conversations by id, for a program that serves many users.
 

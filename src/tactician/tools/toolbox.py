@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, Replan, ToolError
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.loggers import get_logger
 from tactician.runs import RunContext, reset_current, set_current
+from tactician.suggestions import did_you_mean
 from tactician.text import describe_error, replace_surrogates
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.function import FunctionTool, tool

@@ -26,13 +26,13 @@ from tactician.cli.shell.lines import LineReader
 from tactician.cli.shell.parsing import ShellInputError, parse_arguments, split_line
 from tactician.cli.shell_commands import ShellCommand
 from tactician.cli.task_board import TaskBoard
-from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, RunNotFoundError, TacticianError
 from tactician.events import Event
 from tactician.platform import Mode, Platform
 from tactician.runs import Runnable, RunStatus
 from tactician.secrets import mask_secrets
 from tactician.service import AgentService
+from tactician.suggestions import did_you_mean
 from tactician.text import describe_error, escape_controls
 
 _MOST_RUNS: Final = 200

@@ -13,6 +13,7 @@ from tactician.errors import DeclarationError, ToolError
 from tactician.llm import JsonSchema, ToolSpec
 from tactician.loop import InvalidOutput
 from tactician.runs import Response, RunContext
+from tactician.suggestions import suggest_options
 from tactician.tools import Tool, create_arguments_error
 
 TOOL_NAME: Final = "ask_person"
@@ -29,6 +30,7 @@ _SPEC: Final = ToolSpec(
 )
 
 
+@suggest_options
 class AskPerson(Tool):
     """Tool by which an agent asks a person. The run waits for the answer, days if need be.
 

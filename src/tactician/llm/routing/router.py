@@ -42,11 +42,13 @@ from tactician.llm.routing.token_estimate import Estimate, estimate_tokens
 from tactician.llm.time_limit import TimeLimit
 from tactician.llm.usage import NO_USAGE, Usage
 from tactician.resilience import CircuitBreakerPolicy
+from tactician.suggestions import suggest_options
 
 NO_FALLBACKS: Mapping[str, Sequence[str]] = MappingProxyType({})
 NO_ROLES: Mapping[str, str] = MappingProxyType({})
 
 
+@suggest_options
 class ModelRouter:
     """Router that spreads calls over deployments, within their limits, and retries where that helps.
 
