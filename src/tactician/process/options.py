@@ -128,9 +128,9 @@ class ProcessOptions:
         budget: limits of the process, with all that runs inside it: 50 actions, a million tokens and 2 US dollars, by
             default.
         memory_id: id of the memory that the process recalls at its start and adds its findings to; none, when `None`.
-        conversation_id: id of the conversation that the process takes part in, which begins with it if there is none.
-            What its actions `send` goes there, they find it by a parameter of the type `Conversation`, and the process
-            is `RESTING` between two messages of its user.
+        conversation_id: id of the conversation that the process takes part in; the process begins the conversation if
+            it does not exist. What its actions `send` goes there, they find it by a parameter of the type
+            `Conversation`, and the process is `RESTING` between two messages of its user.
         user: the user that the process works for, whom code inside it finds by `context.find(ChatUser)`. A conversation
             of the user is not found by others.
         blackboard: objects to begin with, besides those that the process is started with; the process has a copy.
