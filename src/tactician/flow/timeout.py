@@ -30,6 +30,8 @@ async def run_with_timeout(work: Awaitable[T], seconds: float, clock: Clock, nam
     """
     limit = Timeout(seconds, clock)
     try:
+        # In the current task, not in a new one: the work keeps its context variables, and a cancellation reaches it
+        # directly.
         with limit:
             return await work
     except TimeoutError:
