@@ -11,7 +11,7 @@ from tactician import Agent, Platform, UserInput, achieves_goal, action, confirm
 from tactician.clock import Clock
 from tactician.events import Event
 from tactician.platform import Worker
-from tactician.process import ActionRetryPolicy
+from tactician.process import ActionCompleted, ActionRetryPolicy
 from tactician.stores import MemoryStore
 from tactician.testing import FakeClock, ScriptedModel
 from tests.serve.api.serving import served, start
@@ -86,7 +86,7 @@ async def test_retries_leases_and_an_answer_by_default_take_days_of_the_clock() 
         (done,) = await office.platform.runs()
     assert (done.id, done.status) == (run_id, "completed")
     office.check_times()
-    seconds = {event.action: event.seconds for event in office.events if event.type == "ActionCompleted"}
+    seconds = {event.action: event.seconds for event in office.events if isinstance(event, ActionCompleted)}
     assert seconds["measure"] == 3 * 3600 + 600 + 1200
 
 
