@@ -73,7 +73,9 @@ class ActionRetryPolicy:
         """Return the seconds to wait after an attempt, counted from 1; `None` when it was the last."""
         if attempt >= self.attempts or not self._passes(error):
             return None
-        return min(self.delay * self.factor ** (attempt - 1), self.max_delay)
+        from tactician.resilience import compute_backoff
+
+        return compute_backoff(attempt, base=self.delay, factor=self.factor, longest=self.max_delay)
 
     def _passes(self, error: BaseException) -> bool:
         """Return whether the error is worth another attempt; a group is, when each error in it is."""
@@ -126,9 +128,9 @@ class ProcessOptions:
         budget: limits of the process, with all that runs inside it: 50 actions, a million tokens and 2 US dollars, by
             default.
         memory_id: id of the memory that the process recalls at its start and adds its findings to; none, when `None`.
-        conversation_id: id of the conversation that the process takes part in, which begins with it if there is none.
-            What its actions `send` goes there, they find it by a parameter of the type `Conversation`, and the process
-            is `RESTING` between two messages of its user.
+        conversation_id: id of the conversation that the process takes part in; the process begins the conversation if
+            it does not exist. What its actions `send` goes there, they find it by a parameter of the type
+            `Conversation`, and the process is `RESTING` between two messages of its user.
         user: the user that the process works for, whom code inside it finds by `context.find(ChatUser)`. A conversation
             of the user is not found by others.
         blackboard: objects to begin with, besides those that the process is started with; the process has a copy.

@@ -112,7 +112,7 @@ class ProcessState:
         replans: number of actions in a row that asked to plan again.
         order: the order in which results go onto the blackboard.
         began_at: time of creation, in seconds since the epoch.
-        plan: the plan that is followed; `None` when there is none, and once the process is stuck or has ended.
+        plan: the plan that is followed; `None` before the first plan, and once the process is stuck or has ended.
     """
 
     blackboard: Blackboard
