@@ -18,7 +18,7 @@ P = TypeVar("P", bound=Part)
 def build_values(
     kind: type, part: Part, here: Builder, *, only: Collection[str] | None = None, without: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return the arguments of a class that a part with its fields has; the choice of fields is that of `form_of`."""
+    """Return the arguments of a class that a part with its fields has; `only` and `without` are as for `form_of`."""
     values: dict[str, Any] = {}
     for field in list_form_fields(kind, only=only, without=without):
         value = getattr(part, field.name, None)
@@ -32,7 +32,7 @@ def build_values(
 def export_values(
     kind: type, value: object, here: Exporter, *, only: Collection[str] | None = None, without: Collection[str] = ()
 ) -> dict[str, object]:
-    """Return the fields of a part for an object: those that differ from their defaults."""
+    """Return the fields of a part for an object: each value that differs from its default."""
     fields = list_form_fields(kind, only=only, without=without)
     changed = ((field, item) for field in fields if (item := getattr(value, field.name)) != field.default)
     return {field.name: _export_value(field, item, here) for field, item in changed}
@@ -49,7 +49,7 @@ def _takes_function(field: DataField) -> bool:
 
 
 def _list_kinds(declared: object) -> Iterable[object]:
-    """Yield a type, and all types inside it, but for those of the arguments of functions."""
+    """Yield a type, and all types inside it. Arguments of functions do not count."""
     yield declared
     if get_origin(declared) is not Callable:
         for inside in get_args(declared):

@@ -36,7 +36,7 @@ class ToolFieldsPart(Part):
     built_in_tools: tuple[BuiltInTool, ...] | None = None
 
     def build_tools(self, builder: Builder) -> list[ToolLike]:
-        """Return the tools, without those that have problems."""
+        """Return the tools that have no problems."""
         return build_tools(self.tool_class_names or (), self.agent_tools or (), self.built_in_tools or (), builder)
 
 

@@ -58,7 +58,7 @@ class _Progress:
 
 
 class TaskScope:
-    """Builder of tasks that may name each other: those of an ensemble, or those of a group.
+    """Builder of tasks that may name each other: of an ensemble or of a group.
 
     The tasks of a group may name those around the group, too.
     """
