@@ -167,7 +167,7 @@ class AgentRegistry:
         """Return the file of an agent.
 
         Raises:
-            AgentNotFoundError: when there is none.
+            AgentNotFoundError: when the agent does not exist.
             ConfigurationError: when there are several.
         """
         files = list(self._list_files(name))

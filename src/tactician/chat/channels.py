@@ -45,7 +45,7 @@ class QueueChannel:
         self._put(ChatProgress(text))
 
     def close(self) -> None:
-        """End the iteration of whoever takes what is shown."""
+        """End the iteration over the shown messages."""
         self._put(None)
 
     async def __aiter__(self) -> AsyncIterator[Shown]:

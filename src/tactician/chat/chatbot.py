@@ -169,7 +169,7 @@ class Chatbot(BaseRunnable[str]):
     async def answer_request(self, message: Input, options: RequestOptions, context: RunContext) -> RunResult[object]:
         """Answer a request of a service, in the session with the id of its conversation, or in a new session.
 
-        Whoever listens to the context hears what the chatbot says and does meanwhile.
+        Listeners of the context hear what the chatbot says and does meanwhile.
         """
         conversation_id = options.get("conversation_id")
         channel = EventChannel(context)

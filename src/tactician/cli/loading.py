@@ -124,7 +124,7 @@ def load_agents(path: Path, access: BlueprintAccess = NO_ACCESS) -> Loaded:
         BlueprintError: with every mistake in a blueprint.
         ConfigurationError: when the file does not exist or cannot be run.
         DeclarationError: when an agent is not declared correctly.
-        AgentNotFoundError: when there is none.
+        AgentNotFoundError: when the agent does not exist.
     """
     if is_blueprint_file(path):
         return _load_blueprint(path, access)
@@ -137,7 +137,7 @@ def find_agents(module: ModuleType, path: Path) -> Loaded:
     Raises:
         ConfigurationError: when an agent cannot be created.
         DeclarationError: when an agent is not declared correctly.
-        AgentNotFoundError: when there is none.
+        AgentNotFoundError: when the agent does not exist.
     """
     registered, values = _find_registered(module), [*vars(module).values()]
     kinds = {type(value) for value in values}

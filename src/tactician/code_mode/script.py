@@ -49,7 +49,7 @@ class Sandbox:
         limits: its limits.
         now: the time that it sees.
         seed: the seed of its random numbers.
-        state: the variables of scripts before it; `None` when there are none.
+        state: the variables of scripts before it, or `None`.
     """
 
     limits: CodeLimits

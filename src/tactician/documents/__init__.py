@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tactician.documents.document import write_yaml as write_yaml
     from tactician.documents.files import UnreadableFileError as UnreadableFileError
     from tactician.documents.files import read_text as read_text
+    from tactician.documents.forms import form_of as form_of
+    from tactician.documents.forms import list_form_fields as list_form_fields
     from tactician.documents.models import DocumentModel as DocumentModel
     from tactician.documents.models import explain_validation as explain_validation
     from tactician.documents.models import list_mistakes as list_mistakes
@@ -43,6 +45,7 @@ else:
                 "FORMATS DataDocument Format load_document make_document read_document write_yaml"
             ),
             "tactician.documents.files": "UnreadableFileError read_text",
+            "tactician.documents.forms": "form_of list_form_fields",
             "tactician.documents.models": "DocumentModel explain_validation list_mistakes validate_document",
             "tactician.documents.problems": "Problems",
             "tactician.documents.scalars": "parse_scalar",

@@ -19,7 +19,7 @@ class Person:
         name: the name, which the answers to requests of runs keep.
         roles: the roles; a request of a run with a required role takes no answer without it.
         rights: `"see"` runs and agents, `"start"` and end runs, `"answer"` requests; all by default.
-        has_every_role: true for whoever calls from this machine where nobody needs a token.
+        has_every_role: true for callers from this machine where nobody needs a token.
     """
 
     name: str

@@ -145,7 +145,7 @@ class Autonomy:
         """Rank the agents, or in `"open"` mode the goals, by how well they fit a request, the best first.
 
         Raises:
-            NoAgentFitsError: when there is none.
+            NoAgentFitsError: when no agent fits.
             OutputError: when the model's ranking is not valid after all retries.
         """
         return await self._rank(request, mode, self._context())

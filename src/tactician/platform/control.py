@@ -66,7 +66,7 @@ class RunControl:
         """Return a process that `processes` lists, or a stored process.
 
         Raises:
-            RunNotFoundError: when there is none with the id.
+            RunNotFoundError: when the run does not exist with the id.
             StoredStateError: when a stored process cannot be read.
         """
         return await self._lookup.process(process_id)
@@ -171,9 +171,9 @@ class RunControl:
             run_id: the id of the run.
             request_id: the id of the request.
             response: the answer.
-            role: the role of whoever answers; a request with a `required_role` takes no answer without it. It is not
+            role: the role of the person; a request with a `required_role` takes no answer without it. It is not
                 checked otherwise: the program that calls this knows who its users are.
-            by: the name of whoever answers, which decisions of reviews keep.
+            by: the name of the person, which decisions of reviews keep.
             on_accept: called once the run has taken the answer, before it continues.
 
         Returns:

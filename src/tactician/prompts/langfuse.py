@@ -39,7 +39,7 @@ class _Prompt(BaseModel):
 
     @property
     def text(self) -> str:
-        """The instructions: the system messages, or all messages when there are none."""
+        """The instructions: the system messages, or all messages without these."""
         if isinstance(self.prompt, str):
             return self.prompt
         messages = [message for message in self.prompt if message.content]

@@ -46,7 +46,7 @@ class PromptProviders:
         """Return the provider with a name.
 
         Raises:
-            ConfigurationError: when there is none, or what `tactician.toml` says of it is wrong.
+            ConfigurationError: when no provider has the name, or its settings in `tactician.toml` are wrong.
         """
         if (provider := self._known.get(name)) is not None:
             return provider

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, JsonValue, TypeAdapter
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 from typing_extensions import TypedDict
 
+from tactician.data_fields import CODE_ONLY
 from tactician.documents import Data
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.grammar import add_article
@@ -29,7 +30,7 @@ from tactician.prompts import (
     RoleGoalBackstory,
     as_contributor,
 )
-from tactician.references.entry_fields import CODE_ONLY, EntryScope
+from tactician.references.entry_fields import EntryScope
 from tactician.references.folder import LocalDirectory
 from tactician.references.late_kinds import LATE_KINDS, WritePath
 from tactician.references.package_resource import PackageResource, TextFile

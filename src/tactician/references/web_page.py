@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from typing_extensions import override
 
+from tactician.data_fields import CODE_ONLY
 from tactician.errors import ConfigurationError, ToolError
 from tactician.prompts import LlmReference
-from tactician.references.entry_fields import CODE_ONLY
 from tactician.runs import RunContext
 from tactician.suggestions import suggest_options
 from tactician.tools import PageFetcher

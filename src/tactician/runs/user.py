@@ -1,4 +1,4 @@
-"""User that a run works for, and its conversation. The run keeps both, so that they are known where it continues."""
+"""User that a run works for, and its conversation. The run keeps both for the program that continues it."""
 
 from __future__ import annotations
 

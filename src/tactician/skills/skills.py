@@ -218,7 +218,7 @@ class Skills(LlmReference):
         """Return a skill by its name.
 
         Raises:
-            ToolError: when there is none.
+            ToolError: when no skill has the name.
         """
         by_name = {skill.name: skill for skill in self.skills}
         if (skill := by_name.get(name)) is None:

@@ -74,7 +74,7 @@ def require_declared_tools(owner: object) -> tuple[Tool, ...]:
     """Return the methods of an object that are declared with `@tool`.
 
     Raises:
-        DeclarationError: when there is none.
+        DeclarationError: when no tool has the name.
     """
     if not (declared := find_declared_tools(owner)):
         raise DeclarationError(type(owner).__name__, ["it has no method declared with @tool"])

@@ -154,7 +154,7 @@ class Planned(Generic[T_co]):
 
 
 def _aim(self: object, kind: type) -> PlannedAgent | None:
-    """Return the agent with only those goals that give an object of the type; `None` when there is none."""
+    """Return the agent with only those goals that give an object of the type, or `None`."""
     return PlannedAgent(self).towards(kind)
 
 

@@ -160,7 +160,7 @@ class PlannedAgent(BaseRunnable[T_co]):
         return InputTypes(tuple(self._spec.generics.get(kind, kind) for kind in self._spec.types.values()))
 
     def towards(self, kind: type) -> PlannedAgent | None:
-        """Return the agent with only the goals that produce the type; `None` when there is none."""
+        """Return the agent with only the goals that produce the type, or `None`."""
         if (spec := self.spec.towards(kind)) is None:
             return None
         aimed = copy(self)

@@ -39,7 +39,7 @@ class AskPerson(Tool):
     Args:
         timeout: seconds to wait; 0 or `None` waits for ever.
         default: the answer when nobody has answered in time.
-        required_role: the role that whoever answers must have; any, when `None`.
+        required_role: the role that is needed to answer; `None` for any.
 
     Raises:
         DeclarationError: when the timeout is no such number.

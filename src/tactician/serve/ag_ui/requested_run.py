@@ -111,7 +111,7 @@ class RequestedRun:
         return None if self._answers is None else self._answers.run_id
 
     async def _find_record(self, run_id: str | None) -> RunRecord | None:
-        """Return the record of a run of the agent that the person may see; `None` when there is none."""
+        """Return the record of a run of the agent that the person may see, or `None`."""
         record = None if not run_id else await self._runs.load(run_id)
         if record is None or record.name != self._agent.name or record.kind == REQUEST_KIND:
             return None
@@ -172,7 +172,7 @@ class RequestedRun:
 
 
 def _create_key(*parts: str) -> str:
-    """Return the idempotency key of a request: whoever does not send the same has another."""
+    """Return the idempotency key of a request; callers that send different messages have different keys."""
     return f"ag-ui {sha256(repr(parts).encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 

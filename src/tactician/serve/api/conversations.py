@@ -132,7 +132,7 @@ async def _find_conversation(call: Call) -> Conversation:
     """Return a conversation that the caller may read.
 
     Raises:
-        ConversationNotFoundError: when there is none.
+        ConversationNotFoundError: when the conversation does not exist.
     """
     conversation = await AgentService(call.server.platform).conversation(_id(call))
     if not _may_read(call.person, conversation.user):

@@ -31,7 +31,7 @@ class Call:
 
     Attributes:
         server: the server.
-        person: whoever calls.
+        person: the caller.
         request: the request.
     """
 

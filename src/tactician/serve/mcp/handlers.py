@@ -134,7 +134,7 @@ class Handlers:
         """Return the content of a resource.
 
         Raises:
-            MCPError: when there is none with the address.
+            MCPError: when no resource has the address.
         """
         uri = str(params.uri)
         for resource in await _load(self._catalog.load_resources()):
