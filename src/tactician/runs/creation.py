@@ -89,7 +89,7 @@ def create_durable_run(
 
 
 def _record_caller(context: RunContext) -> None:
-    """Set in the checkpoint of a new run for whom it works, in which conversation, and which tools the caller executes."""
+    """Set in the checkpoint of a new run its user, its conversation, and the tools that the caller executes."""
     tree = context.checkpoint
     assert tree is not None
     if (user := context.find(ChatUser)) is not None:
