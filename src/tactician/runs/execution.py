@@ -94,9 +94,12 @@ def start_run(
     """
     if context is not None and not isinstance(context, RunContext):
         raise ConfigurationError(f"context is {context!r}; write context=platform.context()")
+    # A context that the caller passes wins over the context of the code that runs.
     outer = context or RunContext.around()
     is_durable = outer.checkpoint is None and outer.services.is_durable
     child = outer.child(name, (budget or Budget()) if is_durable else budget, place=place)
+    # Only for a new run: a run that continues has what `prepare` put into its checkpoint, and the work may have
+    # changed it.
     if prepare is not None and not (child.checkpoint and child.checkpoint.data):
         prepare(child)
     if outer.checkpoint is not None:
@@ -128,8 +131,10 @@ async def resume_run(
     """
     outer = context or RunContext.current()
     waiting = await _find_waiting(name, run_id, outer, responses, is_request=is_request)
+    # Twice, here and after the claim: here it is cheap and gives the better error, there it is certain.
     await _check_open(responses, waiting, outer)
     respondent = outer.find(Respondent) or NOBODY
+    # Before the claim: an answer without its role must not take the lease from a worker.
     check_roles(responses, waiting.header.pending, respondent)
     outer = outer.inside({Respondent: NOBODY})  # what the run does is not done in the role of who answered
     seconds = outer.services.find(LeaseTime).seconds
@@ -170,7 +175,7 @@ async def continue_run(
 
 
 async def end_overdue(record: RunRecord, lease: Lease, context: RunContext) -> None:
-    """End a run that was claimed, and whose deadline has passed by the clock of whoever decides when it continues.
+    """End a claimed run whose deadline has passed by the clock of its engine.
 
     Raises:
         StoredStateError: when its state cannot be read.
@@ -200,6 +205,7 @@ async def keep_responses(
             raise ResponseError(f"{record.name} does not wait for {names}; it waits for {known}")
         respondent = context.find(Respondent) or NOBODY
         check_roles(responses, pending, respondent)
+        # Answers are saved as a step first, then the run is due: a worker that wakes up finds them.
         record_responses(restored.tree, responses, pending, respondent)
         _report_answers(restored.context, responses, respondent)
         await restored.run.save_all("response", detail=describe_answers(responses, respondent))
