@@ -140,14 +140,14 @@ class _Pool:
         stems = [self.stems.get(word, word) for word in order]
         pairs = {(first, second) for first, second in pairwise(stems) if first != second}
         marked = {form: stem for stem in {*chain(*pairs)} for form in self._by_stem.get(stem, ())}
-        found: dict[tuple[str, str], Counter[int]] = {}
+        occurrences: dict[tuple[str, str], Counter[int]] = {}
         for place, words in enumerate(self._words):
             marks = [number for number, word in enumerate(words) if word in marked]
             for first, second in pairwise(marks):
                 pair = (marked[words[first]], marked[words[second]])
                 if second == first + 1 and pair in pairs:
-                    found.setdefault(pair, Counter())[place] += 1
-        for counts in found.values():
+                    occurrences.setdefault(pair, Counter())[place] += 1
+        for counts in occurrences.values():
             weight = _NEIGHBOUR_WEIGHT * measure_rarity(len(counts), len(self._words))
             yield from ((place, weight * count / (count + self._norms[place])) for place, count in counts.items())
 

@@ -151,8 +151,8 @@ def _split_off_stop_words(clauses: list[Clause]) -> tuple[tuple[Clause, ...], tu
 
 def _list_words(clauses: list[Clause]) -> tuple[str, ...]:
     """Return the words of all clauses that are not excluded."""
-    wanted = (clause for clause in clauses[:MAX_CLAUSES] if clause.occurrence is not Occurrence.MUST_NOT)
-    return tuple(word for clause in wanted if clause.kind is ClauseKind.PHRASE for word in clause.words)
+    included = (clause for clause in clauses[:MAX_CLAUSES] if clause.occurrence is not Occurrence.MUST_NOT)
+    return tuple(word for clause in included if clause.kind is ClauseKind.PHRASE for word in clause.words)
 
 
 def _says_nothing(clause: Clause) -> bool:
