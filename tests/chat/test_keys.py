@@ -9,7 +9,7 @@ import pytest
 
 from tactician import Chatbot, OperationContext, Planner, Platform, UserMessage, action, planned_agent
 from tactician.chat import replies
-from tactician.runs import RunError
+from tactician.process import ProcessFailedError
 from tactician.stores import DocumentStore, MemoryStore
 from tests.support.stored import JsonStore
 
@@ -60,7 +60,7 @@ async def test_a_failure_is_repeated_and_the_message_is_not() -> None:
     agent = Counter()
     session = await create_bot(JsonStore(), agent).session("anna", id="s")
     for _ in range(2):
-        with pytest.raises(RunError, match="the till is locked"):
+        with pytest.raises(ProcessFailedError, match="the till is locked"):
             await session.send("fail", idempotency_key="k")
     assert agent.heard == ["fail"]
 

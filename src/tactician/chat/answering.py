@@ -142,7 +142,7 @@ class ProcessAnswerer(Answerer):
     async def _recover(
         self, record: ChatRecord, message: UserMessage, reply: KeyedReply
     ) -> tuple[ChatReply, SessionView] | None:
-        """Return the reply to a message that a program which died has given to the process; `None` to wait."""
+        """Return the reply to a message that the process has heard from a program which died; `None` to wait."""
         assert record.run_id is not None
         try:
             process = await self._platform.process(record.run_id)
@@ -152,8 +152,8 @@ class ProcessAnswerer(Answerer):
             await self._replies.leave(reply)
             return None
         place = await self._find_place(record, message, reply.heard)
-        said = [] if place is None else (await self._load_conversation(record)).messages[place + 1 :]
-        texts = tuple(part.text for part in said if isinstance(part, AssistantMessage))
+        later = [] if place is None else (await self._load_conversation(record)).messages[place + 1 :]
+        texts = tuple(part.text for part in later if isinstance(part, AssistantMessage))
         await self._replies.complete(reply, texts=texts)
         return await self._repeat(record, replace(reply, texts=texts))
 
@@ -281,7 +281,7 @@ class RequestAnswerer(Answerer):
         if (part := conversation.part) is None:
             return SessionView(conversation)
         status = RunStatus.COMPLETED
-        with suppress(RunNotFoundError):  # without a durable store, there is none that has ended
+        with suppress(RunNotFoundError):  # without a durable store, ended runs are gone
             status = RunStatus((await self._platform.tree(part.run_id)).run.status)
         return SessionView(conversation, status, part.run_id)
 

@@ -97,8 +97,8 @@ class KeyedReplies:
 
     async def forget(self, session_id: str) -> None:
         """Delete the replies of a session."""
-        while found := await self._store.find(_COLLECTION, parent_id=session_id, with_bodies=False, limit=_MOST):
-            for document in found:
+        while stored := await self._store.find(_COLLECTION, parent_id=session_id, with_bodies=False, limit=_MOST):
+            for document in stored:
                 await self._store.delete(_COLLECTION, document.id)
 
 

@@ -21,7 +21,7 @@ class ConversationSummary:
 
     Attributes:
         id: its id.
-        title: beginning of the first message of the user; empty when there is none.
+        title: beginning of the first message of the user, if any.
         agent: id or name of the agent that answers in it, if the store knows it.
         user: id of the user that it belongs to; `None` when it belongs to the program.
         run_id: id of the run that answered last, if any.

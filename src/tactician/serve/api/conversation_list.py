@@ -14,29 +14,29 @@ from tactician.serve.api.visibility import may_read_conversation
 _MOST: Final = 200
 _LARGEST: Final = 2**53
 _PAGES: Final = 20
-"""Pages of the store that a request reads at most, before it has found as many conversations as it is to return."""
+"""Pages of the store that a request reads at most, however few conversations the caller may read."""
 
 
 async def list_conversations(call: Call) -> ConversationsForm:
     """Return the conversations that the caller may read, the newest first."""
     limit, after = call.find_number("limit", 50, _MOST), call.find_number("after", 0, _LARGEST) or None
     agent = call.request.query_params.get("agent", "")
-    found: list[ConversationSummary] = []
+    readable: list[ConversationSummary] = []
     for _ in range(_PAGES):
         page = await call.server.platform.conversations.find_summaries(limit=_MOST, after=after)
         for summary in page:
-            if len(found) == limit:
-                return await _show(call, found, after)
+            if len(readable) == limit:
+                return await _show(call, readable, after)
             after = summary.number
             if may_read_conversation(call.person, summary.user) and agent in ("", _find_agent(call.server, summary)):
-                found.append(summary)
+                readable.append(summary)
         if len(page) < _MOST:
-            return await _show(call, found, None)
-    return await _show(call, found, after)
+            return await _show(call, readable, None)
+    return await _show(call, readable, after)
 
 
-async def _show(call: Call, found: list[ConversationSummary], after: int | None) -> ConversationsForm:
-    entries = [await _show_entry(call, summary) for summary in found]
+async def _show(call: Call, readable: list[ConversationSummary], after: int | None) -> ConversationsForm:
+    entries = [await _show_entry(call, summary) for summary in readable]
     return ConversationsForm(conversations=tuple(entries), next=after)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tactician.people import Person, Right
 from tactician.runs import PendingRequest
-from tactician.serve.api.people import Person, Right
 
 CONVERSATIONS_ROLE: Final = "conversations"
 """Role of those who may read and delete the conversations of all people."""
