@@ -6,9 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from tactician.clock import Clock
 from tactician.errors import (
+    AlreadyAnsweredError,
     ResponseError,
     RunConflictError,
 )
@@ -36,6 +39,7 @@ from tactician.runs import (
     RunResult,
     RunStatus,
     Services,
+    claim_to_answer,
     create_durable_run,
 )
 from tactician.stores import DocumentStore, Lease
@@ -100,7 +104,10 @@ class Runner:
         if not await self._lookup.is_process(run_id):
             return await self._respond_to_run(run_id, responses, respondent)
         try:
-            process = await self._lookup.take(run_id)
+            take = partial(self._lookup.take, run_id)
+            process = await claim_to_answer(take, run_id, responses.keys(), self._services)
+        except AlreadyAnsweredError:
+            raise
         except RunConflictError as error:
             if (kept := await self._lookup.process(run_id)).status.is_terminal:
                 for request_id, response in responses.items():
@@ -133,7 +140,7 @@ class Runner:
         process = await self._take(run_id)
         async with self._hold_process(process):
             if not process.status.is_terminal:  # else only its record lacks that
-                await _add_objects(process, objects)
+                await _add_objects(process, objects, self._services.clock)
             await process.run()
         return process
 
@@ -152,7 +159,7 @@ class Runner:
                 await process.run()  # which finishes its record
                 raise describe_end(run_id, process.status)
             if (request := find_text_request(process.pending)) is None:
-                await _add_objects(process, (message,))
+                await _add_objects(process, (message,), self._services.clock)
                 await process.run()
             else:
                 await _hear(process, (message,))
@@ -260,10 +267,10 @@ async def create_board(store: DocumentStore, agent: PlannedAgentSpec, options: P
     return await recall(store, options.memory_id, agent, board)
 
 
-async def _add_objects(process: AgentProcess, objects: Objects) -> None:
+async def _add_objects(process: AgentProcess, objects: Objects, clock: Clock) -> None:
     """Put objects onto the blackboard of a process, and what its user says into its conversation, and save both."""
     before = process.blackboard.size
-    add_inputs(process.blackboard, objects, process.agent)
+    add_inputs(process.blackboard, objects, process.agent, clock)
     await _hear(process, [entry.value for entry in process.blackboard.entries[before:]])
     if objects and (keeper := process.keeper) is not None:
         await keeper.save_all("objects", detail=", ".join(type(value).__name__ for value in objects))
