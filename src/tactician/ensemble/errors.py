@@ -38,7 +38,9 @@ class TaskFailedError(RunError):
         skipped: Mapping[str, str],
     ) -> None:
         result.failed = {task_id: describe_error(error) for task_id, error in failed.items()}
-        statuses = [get_end_status(error) for error in failed.values()]  # a limit ends the run, whatever else has failed
+        statuses = [
+            get_end_status(error) for error in failed.values()
+        ]  # a limit ends the run, whatever else has failed
         status = RunStatus.TERMINATED if RunStatus.TERMINATED in statuses else next(iter(statuses), None)
         super().__init__(message, cast("RunResult[None]", result), status)  # it has no output
         self.completed = completed

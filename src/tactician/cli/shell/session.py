@@ -73,6 +73,7 @@ class ShellSession:
         last_run: id of the last run; empty before the first.
         known_runs: names of the agents of the latest runs, by the ids of the runs.
         is_over: true when the shell ends.
+        has_failed: true when a line, or a message of a chat, has failed.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class ShellSession:
         self.last_run = ""
         self.known_runs: dict[str, str] = {}
         self.is_over = False
+        self.has_failed = False
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
@@ -138,6 +140,7 @@ class ShellSession:
 
     def print_error(self, error: Exception) -> bool:
         """Print an error on a line, with its traceback only in the debug mode; return `False`."""
+        self.has_failed = True
         if self.switches.debug and not isinstance(error, ShellInputError):
             err.print(
                 escape_controls(mask_secrets("".join(format_exception(error)))),
