@@ -7,7 +7,7 @@ leave them. tests/test_layers.py checks that no two classes share a name.
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 import pytest
 
 import tactician
+from tests.docs.pages import list_pages
 
 ROOT = Path(tactician.__file__).parent
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -242,6 +243,29 @@ def test_messages_have_no_phrases_that_readers_stumble_over() -> None:
     messages = [text for file in ROOT.rglob("*.py") for text in list_messages(file.read_text(encoding="utf-8"))]
     assert len(messages) > 1000
     assert [text for text in messages if STUMBLES.search(text)] == []
+
+
+# How many lines may have a phrase that reads as translated. The numbers only go down.
+STUMBLES_IN_SOURCE = {r"whoever": 0, r"there (?:is|are) none": 0, r"those of": 190, r"that of": 236}
+STUMBLES_IN_DOCS = {r"whoever": 0, r"there (?:is|are) none": 0, r"those of": 0, r"that of": 0}
+
+
+def count_phrase(phrase: str, files: Iterable[Path]) -> int:
+    """Return how many lines have a phrase."""
+    pattern = re.compile(rf"\b{phrase}\b", re.IGNORECASE)
+    return sum(len(pattern.findall(line)) > 0 for file in files for line in file.read_text("utf-8").splitlines())
+
+
+@pytest.mark.parametrize(("phrase", "most"), STUMBLES_IN_SOURCE.items())
+def test_the_source_has_fewer_and_fewer_phrases_that_readers_stumble_over(phrase: str, most: int) -> None:
+    assert count_phrase(phrase, ROOT.rglob("*.py")) <= most, "name the noun; then lower the number"
+
+
+@pytest.mark.parametrize(("phrase", "most"), STUMBLES_IN_DOCS.items())
+def test_the_documentation_has_fewer_and_fewer_phrases_that_readers_stumble_over(phrase: str, most: int) -> None:
+    pages = [page for page in list_pages() if page.parent.name != "decisions"]
+    assert len(pages) > 50
+    assert count_phrase(phrase, pages) <= most, "name the noun; then lower the number"
 
 
 def test_a_message_is_told_from_a_docstring() -> None:

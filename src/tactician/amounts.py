@@ -1,15 +1,31 @@
-"""Numbers in settings: checked where a setting is made, not where it is used."""
+"""Limits of settings: types that state them, which every form of a setting keeps, and a check of numbers."""
 
 from __future__ import annotations
 
 import sys
 from math import inf
-from typing import Final
+from typing import Annotated, Final, TypeAlias
+
+from annotated_types import Ge, Gt, Le, MinLen
 
 from tactician.errors import ConfigurationError
 
 FINITE: Final = sys.float_info.max
 """Largest finite amount."""
+Positive: TypeAlias = Annotated[int, Gt(0)]
+"""A whole number from 1 up."""
+Count: TypeAlias = Annotated[int, Ge(0)]
+"""A whole number from 0 up."""
+Seconds: TypeAlias = Annotated[float, Gt(0)]
+"""A time that is more than nothing."""
+Delay: TypeAlias = Annotated[float, Ge(0)]
+"""A time in seconds, or none."""
+Factor: TypeAlias = Annotated[float, Ge(1)]
+"""A factor by which a delay grows."""
+HttpStatus: TypeAlias = Annotated[int, Ge(100), Le(599)]
+"""A status of HTTP."""
+Text: TypeAlias = Annotated[str, MinLen(1)]
+"""A text that is not empty."""
 
 
 def need_amount(place: str, value: object, *, least: float = 0, most: float = inf, whole: bool = False) -> None:

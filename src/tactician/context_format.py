@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from tactician.errors import ConfigurationError, MissingExtraError
+from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -66,6 +67,7 @@ class JsonFormatter:
         return text
 
 
+@suggest_options
 class ToonFormatter:
     """Formatter for TOON, with the options of its encoder.
 

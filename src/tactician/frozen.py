@@ -15,6 +15,8 @@ from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, f
 from types import MemberDescriptorType
 from typing import NamedTuple, TypeVar, dataclass_transform, overload
 
+from tactician.suggestions import suggest_options
+
 T = TypeVar("T")
 _COMPLETED = ("__repr__", "__eq__", "__hash__", "__match_args__", "__dataclass_params__")
 _LATE = ("__init__", "__dataclass_fields__", *_COMPLETED)
@@ -95,7 +97,10 @@ def _generate(kind: type, options: _Options, name: str) -> None:
     Two threads may do so at once: they set attributes that are equal, one by one.
     """
     if name == "__init__":
-        kind.__init__ = _write_constructor(kind, options.enforced)  # type: ignore[misc]  # of this class itself
+        constructor = _write_constructor(kind, options.enforced)
+        # What is made several times in each turn is not made by users, and a wrapper doubles the time it takes.
+        suggesting = suggest_options(constructor) if options.enforced else constructor
+        kind.__init__ = suggesting  # type: ignore[misc]  # of this class itself
     elif name == "__dataclass_fields__":
         described = dataclass(init=False, repr=False, eq=False, match_args=False, kw_only=options.kw_only)
         setattr(kind, name, vars(described(_copy_fields(kind)))[name])

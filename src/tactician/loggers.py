@@ -9,7 +9,7 @@ from tactician.text import escape_controls
 
 
 def get_logger(name: str) -> logging.Logger:
-    """Return the logger of a module, whose records are masked whoever handles them."""
+    """Return the logger of a module. All handlers get its records masked."""
     logger = logging.getLogger(name)
     logger.addFilter(mask_record)
     return logger

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def is_model_class(kind: type) -> TypeIs[type[pydantic.BaseModel]]:
-    """Return True for the class of a model: there are none until their base class is loaded."""
+    """Return True for the class of a model; no such class exists before its base class is loaded."""
     return "pydantic.main" in sys.modules and issubclass(kind, pydantic.BaseModel)
 
 

@@ -9,8 +9,8 @@ from importlib import import_module
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import TypeVar, cast
 
-from tactician.documents import did_you_mean
 from tactician.environment import read_environment
+from tactician.suggestions import did_you_mean
 
 ALLOW_VARIABLE = "TACTICIAN_ALLOW"
 _DEEPEST = 2  # a method of a class, or a class inside a class

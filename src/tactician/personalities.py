@@ -118,7 +118,7 @@ def get_personality(name: str) -> Personality:
     """Return the personality with a name.
 
     Raises:
-        ConfigurationError: when there is none.
+        ConfigurationError: when no personality has the name.
     """
     if (personality := PERSONALITIES.get(name)) is None:
         raise ConfigurationError(f"There is no personality {name!r}. There are: {', '.join(PERSONALITIES)}.")

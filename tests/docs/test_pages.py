@@ -101,6 +101,19 @@ def test_the_architecture_names_modules_that_exist() -> None:
     assert [name for name in named if not any(file.endswith(f"/{name}") for file in files)] == []
 
 
+def test_the_architecture_has_a_row_for_each_package_and_root_module() -> None:
+    """Each name in the first column of its tables is a path in the package, and none at the top is missing."""
+    root = ROOT / "src" / "tactician"
+    page = (DOCS / "architecture.md").read_text("utf-8")
+    columns = re.findall(r"^\| ((?:`[\w/.]+`(?:, )?)+) \|", page, re.MULTILINE)
+    rows = [name for column in columns for name in re.findall(r"`([\w/.]+)`", column)]
+    gone = [name for name in rows if not (root / name).exists() and not (root / f"{name}.py").exists()]
+    assert gone == [], "rows of docs/architecture.md about packages that do not exist"
+    packages = {file.parent.name for file in root.glob("*/__init__.py")}
+    modules = {file.stem for file in root.glob("*.py")} - {"__init__", "__main__"}
+    assert sorted((packages | modules) - set(rows)) == [], "add a row to a table of docs/architecture.md"
+
+
 @pytest.mark.parametrize("page", sorted((DOCS / "coming-from").glob("*.md")), ids=lambda page: page.name)
 def test_programs_beside_each_other_fit_their_columns(page: Path) -> None:
     columns = re.findall(r"^::::\{side-by-side\}.*?^::::$", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)

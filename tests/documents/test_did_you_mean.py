@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tactician.documents import did_you_mean
+from tactician.suggestions import did_you_mean
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,13 @@ from tactician.documents import (
     DocumentLimits,
     DocumentModel,
     Problems,
-    did_you_mean,
-    find_closest,
-    find_closest_spelling,
     format_path,
     make_document,
     read_document,
     validate_document,
 )
 from tactician.errors import AgentFileError, DocumentError, Problem
+from tactician.suggestions import did_you_mean, find_closest, find_closest_spelling
 
 TEXT = '{\n"a": 1,\n"b": [\n2,\n3]\n}'
 

@@ -30,7 +30,6 @@ __all__ = [
     "A2aPart",
     "A2aData",
     "create_parts",
-    "require_a2a",
     "RemoteTaskChanged",
     "RemoteTaskError",
     "RemoteUnavailableError",

@@ -52,7 +52,7 @@ class A2aMessage:
 
     @property
     def data(self) -> JsonValue:
-        """The first data; `None` when there is none."""
+        """The first data, or `None`."""
         return next((part.value for part in self.parts if isinstance(part, A2aData)), None)
 
     @property

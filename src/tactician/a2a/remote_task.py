@@ -57,7 +57,7 @@ _BROKEN: Final = (httpx.HTTPError, httpx.StreamError, A2AClientError, ParseError
 class RemoteTask:
     """Task of a remote agent, as a run sees it.
 
-    The checkpoint of the run has the ids of the task, the question that waits, and the result: whoever resumes the run
+    The checkpoint of the run has the ids of the task, the open question, and the result: a program that resumes the run
     continues the same task. A message is sent again with the same idempotency key.
     """
 

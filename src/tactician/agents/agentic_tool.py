@@ -12,6 +12,7 @@ from tactician.agents.agent import Agent
 from tactician.llm import LanguageModel, LlmOptions, ModelLike
 from tactician.prompts import InstructionSource
 from tactician.runs import RunContext
+from tactician.suggestions import suggest_options
 from tactician.tools import RunnableTool, Tool, ToolLike, ToolParameter, as_tool, find_declared_tools
 
 PromptCreator: TypeAlias = Callable[[RunContext], str | Awaitable[str]]
@@ -50,6 +51,7 @@ class _Settings:
 _NO_SETTINGS = _Settings()
 
 
+@suggest_options
 class AgenticTool(RunnableTool[BaseModel]):
     """Tool that lets a model use other tools until it can answer. Every `with_...` returns a changed copy.
 

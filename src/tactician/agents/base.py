@@ -13,7 +13,6 @@ from typing_extensions import TypeForm, TypeVar, override
 from tactician.agents.blueprint_port import BlueprintExporter, BlueprintLike
 from tactician.agents.conversations import check_conversation, run_in_conversation
 from tactician.conversation import Conversation
-from tactician.documents import suggest_options
 from tactician.events import Event
 from tactician.late_imports import Port
 from tactician.llm import TraceMetadata
@@ -42,6 +41,7 @@ from tactician.runs import (
     stream_events,
 )
 from tactician.stores import Lease
+from tactician.suggestions import suggest_options
 from tactician.tools import RunnableTool, Tool, ToolRequest, TypedInput, as_text
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from tactician.agents.base import BaseRunnable
 from tactician.agents.blueprint_port import BlueprintLike
 from tactician.agents.temperature import ModelWithTemperature, with_temperature
 from tactician.agents.window_definition import Definition, WindowDefinition
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.grammar import add_article
 from tactician.guardrails import AnyGuardrail
@@ -22,6 +21,7 @@ from tactician.guardrails import output as output_named
 from tactician.late_imports import Port
 from tactician.llm import LanguageModel, LlmOptions, Responder
 from tactician.loop import DEFAULT_MAX_TURNS, Handoff, handoff
+from tactician.suggestions import did_you_mean
 from tactician.tools import Tool, ToolLike, as_tool, snake_case
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -17,7 +17,6 @@ from typing_extensions import TypeForm, TypeVar, Unpack
 
 from tactician.agents.setting_kinds import find_wrong_kinds
 from tactician.conversation import WindowStrategy
-from tactician.documents import did_you_mean
 from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailLike
 from tactician.llm import ModelLike
@@ -32,6 +31,7 @@ from tactician.prompts import (
     split_references,
 )
 from tactician.runs import Runnable
+from tactician.suggestions import did_you_mean
 from tactician.tools import Toolbox, ToolGroup, ToolLike
 
 T = TypeVar("T")

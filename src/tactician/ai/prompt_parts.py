@@ -36,7 +36,7 @@ def generate_example(output: OutputType[T]) -> tuple[str, ...]:
 
 
 def attach_images(messages: list[Message], images: Sequence[Image]) -> list[Message]:
-    """Add the images to the last user message, or as a new message when there is none."""
+    """Add the images to the last user message, or as a new message if the messages have none."""
     if not images:
         return messages
     for position in reversed(range(len(messages))):

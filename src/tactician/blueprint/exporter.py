@@ -102,7 +102,7 @@ class Exporter:
             self._shared.left_out.append(": ".join(filter(None, (format_path((*self.path, *steps)), what))))
 
     def export_node(self, runnable: Runnable, *steps: str | int) -> Blueprint | None:
-        """Return the blueprint of a Runnable; `None` when there is none."""
+        """Return the blueprint of a Runnable, or `None`."""
         here = replace(self, path=(*self.path, *steps), above=(*self.above, runnable))
         if any(outer is runnable for outer in self.above):
             here.add_problem(f"it goes in a circle, back to {runnable.name}")

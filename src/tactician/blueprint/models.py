@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
-from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
 
 from tactician.agents import BaseRunnable, ModelWithTemperature
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.schema_base import (
-    DEFERRED,
     DEFERRED_IN_TEXT,
-    Count,
     Name,
-    Number,
     Part,
-    Positive,
-    Seconds,
+    convert_type,
     require_field,
 )
+from tactician.documents import form_of
 from tactician.errors import Problem
 from tactician.frozen import frozen
 from tactician.grammar import add_article
@@ -43,32 +39,17 @@ from tactician.llm import (
 _ApiFormat: TypeAlias = Annotated[Literal["openai-responses", "openai-chat", "anthropic-messages"], DEFERRED_IN_TEXT]
 
 
+@form_of(TraceMetadata, convert=convert_type, is_optional=True)
 class TracePart(Part):
     """Trace metadata of model calls, which providers that support it receive."""
 
     # agentle4j's own writer adds fields of no meaning here.
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
 
-    trace_id: str | None = None
-    trace_name: str | None = None
-    span_name: str | None = None
-    generation_name: str | None = None
-    parent_span_id: str | None = None
-    environment: str | None = None
-    metadata: Mapping[str, JsonValue] | None = None
 
-
+@form_of(RetrySettings, convert=convert_type)
 class RetryPart(Part):
     """Retries of a failed call, and their delays."""
-
-    max_retries: Count = 3
-    initial_delay_ms: Count = 1_000
-    max_delay_ms: Count = 30_000
-    multiplier: Annotated[float, Field(strict=True, ge=1), DEFERRED] = 2.0
-    retryable_status_codes: tuple[Annotated[int, Field(strict=True, ge=100, le=599), DEFERRED], ...] = (
-        *(429, 500, 502),
-        *(503, 504, 529),
-    )
 
 
 class ResponderPart(Part):
@@ -90,21 +71,9 @@ class ResponderPart(Part):
         return self
 
 
+@form_of(LlmOptions, convert=convert_type, is_optional=True, without=("model", "role", "temperature", "trace"))
 class OptionsPart(Part):
     """Options of a model beside its temperature; see `LlmOptions`. Times are in seconds."""
-
-    top_p: Number | None = None
-    top_k: Positive | None = None
-    max_tokens: Positive | None = None
-    reasoning_effort: str | None = None
-    timeout: Seconds | None = None
-    native_tools: tuple[str, ...] | None = None
-    fallbacks: tuple[str, ...] | None = None
-    instances: tuple[str, ...] | None = None
-    session: str | None = None
-    network_retries: Count | None = None
-    truncation_retries: Count | None = None
-    content_filter_retries: Count | None = None
 
 
 R = TypeVar("R", bound=BaseRunnable[object])

@@ -15,10 +15,10 @@ from tactician.blueprint.blueprint import Blueprint, blueprint_type
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.schema_base import Name
-from tactician.documents import find_closest
 from tactician.grammar import add_article
 from tactician.names import NameProblem, find_import_path
 from tactician.secrets import has_secret, is_secret_name
+from tactician.suggestions import find_closest
 from tactician.tools import describe_validation_error, resolve_hints
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

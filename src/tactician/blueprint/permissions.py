@@ -19,7 +19,7 @@ HOSTS_VARIABLE: Final = "TACTICIAN_ALLOW_HOSTS"
 class BuildPermissions:
     """Environment variables and hosts that a blueprint may use, beside those of the built-in providers.
 
-    A provider's own key is read for the provider's own address, whoever wrote the blueprint.
+    A provider's own key is read for the provider's own address, in any blueprint.
 
     Attributes:
         variables: names of environment variables; all, when `None`.

@@ -158,7 +158,7 @@ def _has(data: Data, path: Path) -> bool:
 
 
 def _placeholder(path: Path, label: str) -> Data:
-    """Return a harmless value for a required field; `None` when there is none."""
+    """Return a harmless value for a required field, or `None`."""
     agent, step = _agent(label), path[-1]
     if isinstance(step, int):
         return agent if path[-2:-1] and path[-2] in _NODES else None

@@ -13,10 +13,10 @@ from tactician.agents import BaseRunnable
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.origin import DEFAULT_LIMITS, FORMATS, Limits
 from tactician.blueprint.references import resolve_references
-from tactician.documents import find_closest
 from tactician.errors import AgentNotFoundError, BlueprintError, ConfigurationError
 from tactician.loggers import get_logger
 from tactician.names import NOTHING_REGISTERED
+from tactician.suggestions import find_closest
 
 _Stamp: TypeAlias = tuple[int, int, int] | None
 _logger = get_logger(__name__)
@@ -167,7 +167,7 @@ class AgentRegistry:
         """Return the file of an agent.
 
         Raises:
-            AgentNotFoundError: when there is none.
+            AgentNotFoundError: when the agent does not exist.
             ConfigurationError: when there are several.
         """
         files = list(self._list_files(name))

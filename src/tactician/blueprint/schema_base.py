@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Final, TypeAlias
+from functools import reduce
+from operator import or_
+from types import GenericAlias, UnionType
+from typing import Annotated, Final, Literal, TypeAlias, Union, get_args, get_origin
 
 from pydantic import (
     BeforeValidator,
@@ -19,8 +22,9 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from tactician.documents import Data, DocumentModel, find_closest, find_variable, has_variables
+from tactician.documents import Data, DocumentModel, find_variable, has_variables
 from tactician.frozen import frozen
+from tactician.suggestions import find_closest
 
 FILLED: Final = "filled"
 """The context of validation in which variables were put in: nothing is let through any more."""
@@ -86,6 +90,23 @@ Temperature: TypeAlias = Annotated[float, Field(strict=True, ge=0, le=2), DEFERR
 Flag: TypeAlias = Annotated[bool, Field(strict=True), DEFERRED]
 ToolName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$"), DEFERRED_IN_TEXT]
 Name: TypeAlias = Annotated[str, Field(min_length=1)]
+
+
+def convert_type(declared: object) -> object:
+    """Return the type in blueprints of a field of a runtime class: strict, or a variable; a set is a list."""
+    origin, inside = get_origin(declared), get_args(declared)
+    kind, limits = (inside[0], inside[1:]) if origin is Annotated else (declared, ())
+    if kind in (int, float, bool):
+        return Annotated[(kind, Field(strict=True), *limits, DEFERRED)]
+    if limits:
+        return Annotated[(convert_type(kind), *limits)]
+    if origin is Literal:
+        return Annotated[declared, DEFERRED_IN_TEXT]
+    if origin in (Union, UnionType):
+        return reduce(or_, (convert_type(each) for each in inside))
+    if origin in (tuple, frozenset, set, Sequence):
+        return GenericAlias(tuple, (convert_type(inside[0]), ...))
+    return declared
 
 
 class Part(DocumentModel):

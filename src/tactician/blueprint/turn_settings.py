@@ -12,15 +12,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter, is_default_instance
 from tactician.blueprint.models import list_fields
-from tactician.blueprint.schema_base import (
-    DEFERRED,
-    Count,
-    Flag,
-    Name,
-    Part,
-    Positive,
-    one_of,
-)
+from tactician.blueprint.schema_base import Count, Flag, Name, Part, Positive, convert_type, one_of
 from tactician.conversation import (
     Chain,
     CompactToolResults,
@@ -29,6 +21,7 @@ from tactician.conversation import (
     TokenCounter,
     WindowStrategy,
 )
+from tactician.documents import form_of
 from tactician.grammar import add_article
 from tactician.loop import Autonomous
 from tactician.names import NameProblem
@@ -138,19 +131,11 @@ def _export_template(template: str, values: Mapping[str, object], exporter: Expo
     return TemplatePart(source="template", template=template, values=data or None)
 
 
+@form_of(Autonomous, convert=convert_type)
 class AutonomyPart(Part):
     """Autonomy of an agent; see `Autonomous`. Times are in seconds. `maxIterations: 0` removes the limit."""
 
     max_iterations: Count = 25
-    end_turn_on_plain_reply: Flag = False
-    enabled_tool_groups: tuple[str, ...] | None = None
-    max_tool_output_tokens: Positive | None = None
-    compact_after: Count | None = None
-    keep_last: Positive = 1
-    max_conversation_tokens: Positive | None = None
-    min_iteration_interval: Annotated[float, Field(strict=True, ge=0), DEFERRED] | None = None
-    infinite: Flag = False
-    retries: Count = 1
 
 
 class SlidingPart(Part):
@@ -251,9 +236,10 @@ def export_window(strategy: WindowStrategy, exporter: Exporter) -> WindowPart | 
 
 def build_autonomy(part: AutonomyPart) -> Autonomous:
     """Return the autonomy that a part describes."""
-    values, groups = list_fields(part), part.enabled_tool_groups
-    values["max_iterations"] = part.max_iterations or None
-    return Autonomous(**(values | {"enabled_tool_groups": None if groups is None else frozenset(groups)}))
+    values = list_fields(part)
+    if (groups := values.get("enabled_tool_groups")) is not None:
+        values["enabled_tool_groups"] = frozenset(groups)
+    return Autonomous(**(values | {"max_iterations": part.max_iterations or None}))
 
 
 def export_autonomy(autonomy: Autonomous) -> AutonomyPart:

@@ -122,7 +122,7 @@ def escape_part(part: P) -> P:
 
 
 def _describe_secret(name: str, environment: Mapping[str, str]) -> str | None:
-    """Return the part of a variable that may be secret, for messages; `None` when there is none."""
+    """Return the part of a variable that may be secret, for messages, or `None`."""
     if is_secret_name(name) or is_own_variable(name):
         return f"${{{name}}}"
     return f"what ${{{name}}} says" if name in environment and holds_secret(name, environment) else None

@@ -202,7 +202,7 @@ class RequestAnswerer(Answerer):
         if (part := conversation.part) is None:
             return SessionView(conversation)
         status = RunStatus.COMPLETED
-        with suppress(RunNotFoundError):  # without a durable store, there is none that has ended
+        with suppress(RunNotFoundError):  # without a durable store, ended runs are gone
             status = RunStatus((await self._platform.tree(part.run_id)).run.status)
         return SessionView(conversation, status, part.run_id)
 

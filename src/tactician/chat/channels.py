@@ -10,6 +10,7 @@ from tactician.frozen import frozen
 from tactician.llm import AssistantMessage
 from tactician.process import MessageSent, ProgressReported
 from tactician.runs import RunContext
+from tactician.suggestions import suggest_options
 
 
 @frozen
@@ -22,6 +23,7 @@ class ChatProgress:
 Shown: TypeAlias = AssistantMessage | ChatProgress
 
 
+@suggest_options
 class QueueChannel:
     """Channel that keeps what is shown until somebody takes it, as a web socket does when it is ready.
 
@@ -43,7 +45,7 @@ class QueueChannel:
         self._put(ChatProgress(text))
 
     def close(self) -> None:
-        """End the iteration of whoever takes what is shown."""
+        """End the iteration over the shown messages."""
         self._put(None)
 
     async def __aiter__(self) -> AsyncIterator[Shown]:

@@ -25,6 +25,7 @@ from tactician.planning import HybridPlanner, UtilityPlanner
 from tactician.platform import Platform, RequestOptions, create_request
 from tactician.process import OutputChannel, PlannedAgentSpec, ProcessOptions
 from tactician.runs import Budget, Input, Response, RunContext, RunResult, messages_of
+from tactician.suggestions import suggest_options
 
 _logger = get_logger(__name__)
 _SILENT: Final = (
@@ -34,6 +35,7 @@ _SILENT: Final = (
 _UNLIMITED: Final = ProcessOptions(budget=Budget())
 
 
+@suggest_options
 class Chatbot(BaseRunnable[str]):
     """An agent, or all actions of a platform, that talks with many users at once.
 
@@ -167,7 +169,7 @@ class Chatbot(BaseRunnable[str]):
     async def answer_request(self, message: Input, options: RequestOptions, context: RunContext) -> RunResult[object]:
         """Answer a request of a service, in the session with the id of its conversation, or in a new session.
 
-        Whoever listens to the context hears what the chatbot says and does meanwhile.
+        Listeners of the context hear what the chatbot says and does meanwhile.
         """
         conversation_id = options.get("conversation_id")
         channel = EventChannel(context)

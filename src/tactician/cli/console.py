@@ -19,7 +19,7 @@ from tactician.text import escape_controls, escape_json_controls
 
 
 class SafeConsole(Console):
-    """Console whose texts command nothing on a terminal, and can be encoded, whoever wrote them."""
+    """Console that escapes control codes in texts: only `rich` itself writes them."""
 
     @override
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:

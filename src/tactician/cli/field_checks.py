@@ -36,7 +36,7 @@ _limit: Callable[..., object] = Field  # whose arguments data names here
 def check_value(value: object, schema: Mapping[str, object]) -> None:
     """Check a text or a number against the JSON Schema of its field.
 
-    Limits that pydantic does not know are left to whoever gets the whole form.
+    The receiver of the whole form checks limits that pydantic does not know.
 
     Raises:
         ValueError: when it is not valid; the message says why.

@@ -22,11 +22,11 @@ from tactician.agents import (
 )
 from tactician.cli.blueprint_files import NO_ACCESS, BlueprintAccess, is_blueprint_file
 from tactician.cli.shell_commands import find_commands
-from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError
 from tactician.llm import LanguageModel
 from tactician.platform import GOALS, Platform
 from tactician.runs import Runnable
+from tactician.suggestions import did_you_mean
 from tactician.tools import ToolGroup, ToolGroups
 
 T = TypeVar("T")
@@ -124,7 +124,7 @@ def load_agents(path: Path, access: BlueprintAccess = NO_ACCESS) -> Loaded:
         BlueprintError: with every mistake in a blueprint.
         ConfigurationError: when the file does not exist or cannot be run.
         DeclarationError: when an agent is not declared correctly.
-        AgentNotFoundError: when there is none.
+        AgentNotFoundError: when the agent does not exist.
     """
     if is_blueprint_file(path):
         return _load_blueprint(path, access)
@@ -137,7 +137,7 @@ def find_agents(module: ModuleType, path: Path) -> Loaded:
     Raises:
         ConfigurationError: when an agent cannot be created.
         DeclarationError: when an agent is not declared correctly.
-        AgentNotFoundError: when there is none.
+        AgentNotFoundError: when the agent does not exist.
     """
     registered, values = _find_registered(module), [*vars(module).values()]
     kinds = {type(value) for value in values}

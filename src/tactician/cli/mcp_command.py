@@ -50,7 +50,7 @@ def serve(
     """Publish the agents in a file as an MCP server, over stdio or HTTP.
 
     A `McpPublisher` in the file says what is published. Else it is the goals that are exported with
-    `Export(remote=True)`, or, when there is none, all agents. TACTICIAN_MCP_TOKEN is the token for clients over HTTP.
+    `Export(remote=True)`, or, if no goal has it, all agents. TACTICIAN_MCP_TOKEN is the token for clients over HTTP.
     """
     from tactician.serve import McpPublisher
 

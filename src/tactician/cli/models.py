@@ -91,7 +91,8 @@ def _find_default(catalog: ModelCatalog) -> tuple[str, str]:
     """Return the default model and the reason for it.
 
     Raises:
-        ConfigurationError: when there is none, with the models of a server that nobody has chosen among.
+        ConfigurationError: when no model is the default; the message has the models of a server that nobody has chosen
+            from.
     """
     try:
         return catalog.default

@@ -71,7 +71,7 @@ async def answer_requests(
 
 
 def _find_open_request(pending: tuple[PendingRequest, ...]) -> PendingRequest | None:
-    """Return the first request that needs no role; `None` when there is none."""
+    """Return the first request that needs no role, or `None`."""
     return next((request for request in pending if request.required_role is None), None)
 
 

@@ -10,7 +10,7 @@ def find_personality(name: str | None) -> Personality:
     """Return the personality with a name; by default that of `tactician.toml`, else the plain personality.
 
     Raises:
-        ConfigurationError: when there is none.
+        ConfigurationError: when no personality has the name.
     """
     name = name or load_settings().platform.personality
     return get_personality(name) if name else PLAIN

@@ -171,7 +171,7 @@ def _choose_request(run: RunView, request_id: str | None) -> PendingRequest:
     """Return the request with an id, or the only request.
 
     Raises:
-        ResponseError: when there is none of that id, or none is named and there are several, or none at all.
+        ResponseError: when no request has that id, or the caller names no request and not exactly one waits.
     """
     ids = {request.id: request for request in run.pending}
     if not ids:

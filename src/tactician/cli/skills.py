@@ -42,7 +42,7 @@ def check(
 
 
 def _find_folders(path: Path, nested: bool) -> tuple[Path, ...]:
-    """Return the folders of the skills at a path; the path itself, if there are none."""
+    """Return the folders of the skills at a path; or the path itself."""
     from tactician.skills import find_skill_folders
 
     places = find_skill_folders(path, nested=nested) if path.is_dir() else ()

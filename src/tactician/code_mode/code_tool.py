@@ -19,6 +19,7 @@ from tactician.errors import DeclarationError, StoredStateError, ToolError
 from tactician.events import new_id
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext
+from tactician.suggestions import suggest_options
 from tactician.tools import (
     NeedsApproval,
     Tool,
@@ -55,6 +56,7 @@ class _RecordedCall(TypedDict):
     is_error: bool
 
 
+@suggest_options
 class CodeTool(ToolProvider):
     """Tool in which a model calls other tools by a Python script, in a sandbox without files and network.
 

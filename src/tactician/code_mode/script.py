@@ -15,12 +15,12 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from tactician.code_mode.limits import CodeLimits
 from tactician.code_mode.signatures import ScriptFunction
-from tactician.documents import did_you_mean
 from tactician.errors import ToolError
 from tactician.flow import gather_or_suspend
 from tactician.frozen import frozen
 from tactician.grammar import format_count
 from tactician.llm import ToolResult
+from tactician.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic_monty import (
@@ -49,7 +49,7 @@ class Sandbox:
         limits: its limits.
         now: the time that it sees.
         seed: the seed of its random numbers.
-        state: the variables of scripts before it; `None` when there are none.
+        state: the variables of scripts before it, or `None`.
     """
 
     limits: CodeLimits

@@ -108,7 +108,7 @@ class TypeWriter:
 
 
 def get_mapping(schema: Mapping[str, object], key: str) -> Mapping[str, object]:
-    """Return the mapping in a schema under a key; an empty mapping when there is none."""
+    """Return the mapping in a schema under a key, or an empty mapping."""
     value = schema.get(key)
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 

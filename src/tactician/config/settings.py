@@ -263,7 +263,7 @@ class TemplateSettings(DocumentModel):
 
     Attributes:
         folders: the folders of the Jinja templates, relative to the working directory, or in packages, as
-            `package:acme.support/prompts`; the first with a template counts. `prompts`, if there are none. A text,
+            `package:acme.support/prompts`; the first with a template counts. By default, `prompts`. A text,
             such as an environment variable, has them with commas between them.
     """
 

@@ -20,6 +20,7 @@ from tactician.errors import StoredStateError
 from tactician.events import new_id
 from tactician.grammar import format_count
 from tactician.llm import Message
+from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
@@ -62,6 +63,7 @@ class Messages(Sequence[Message]):
         return f"Messages({self._list!r})"
 
 
+@suggest_options
 class Conversation(MessageList):
     """List of messages, each with an id that is unique in this conversation.
 

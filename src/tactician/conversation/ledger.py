@@ -19,7 +19,7 @@ class Ledger:
         before: the tokens of all units before each unit.
         total: the tokens of all units.
         head: number of system messages at the beginning; each of them is a unit.
-        asked: the unit of the first user message; `None` when there is none.
+        asked: the unit of the first user message, or `None`.
     """
 
     __slots__ = ("_conversation", "_counter", "_revision", "_seen", "asked", "before", "head", "starts", "total")

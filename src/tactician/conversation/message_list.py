@@ -176,7 +176,7 @@ class MessageList:
             self._waiting.clear()
 
     def _find_open_place(self) -> int:
-        """Return the position of the message whose calls are open; the length when there is none."""
+        """Return the position of the message whose calls are open, or the length."""
         place = find_last_answer(self._list) if self.open_calls else None
         return len(self._list) if place is None else place
 

@@ -21,6 +21,7 @@ from tactician.llm import (
     UserMessage,
     UserPart,
 )
+from tactician.suggestions import suggest_options
 
 CountText: TypeAlias = Callable[[str], int]
 _TOKENS_PER_MESSAGE = 4
@@ -40,6 +41,7 @@ class TokenCounter(Protocol):
         ...
 
 
+@suggest_options
 class TextCounter:
     """Token counter of messages by their texts.
 

@@ -48,7 +48,7 @@ class Chain(WindowStrategy):
     """Strategies in sequence, each on the messages that the previous strategy selects; see `chain`.
 
     Raises:
-        DeclarationError: when there are none.
+        DeclarationError: without strategies.
     """
 
     strategies: tuple[WindowStrategy, ...]
@@ -63,7 +63,7 @@ class Chain(WindowStrategy):
 
 
 def chain(*strategies: WindowStrategy) -> WindowStrategy | None:
-    """Chain strategies; `None` when there are none."""
+    """Chain strategies, or `None`."""
     return Chain(strategies) if len(strategies) > 1 else next(iter(strategies), None)
 
 

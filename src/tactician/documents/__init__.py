@@ -21,16 +21,14 @@ if TYPE_CHECKING:
     from tactician.documents.document import write_yaml as write_yaml
     from tactician.documents.files import UnreadableFileError as UnreadableFileError
     from tactician.documents.files import read_text as read_text
+    from tactician.documents.forms import form_of as form_of
+    from tactician.documents.forms import list_form_fields as list_form_fields
     from tactician.documents.models import DocumentModel as DocumentModel
     from tactician.documents.models import explain_validation as explain_validation
     from tactician.documents.models import list_mistakes as list_mistakes
     from tactician.documents.models import validate_document as validate_document
     from tactician.documents.problems import Problems as Problems
     from tactician.documents.scalars import parse_scalar as parse_scalar
-    from tactician.documents.suggestions import did_you_mean as did_you_mean
-    from tactician.documents.suggestions import find_closest as find_closest
-    from tactician.documents.suggestions import find_closest_spelling as find_closest_spelling
-    from tactician.documents.suggestions import suggest_options as suggest_options
     from tactician.documents.variables import Variable as Variable
     from tactician.documents.variables import escape_variables as escape_variables
     from tactician.documents.variables import find_variable as find_variable
@@ -47,10 +45,10 @@ else:
                 "FORMATS DataDocument Format load_document make_document read_document write_yaml"
             ),
             "tactician.documents.files": "UnreadableFileError read_text",
+            "tactician.documents.forms": "form_of list_form_fields",
             "tactician.documents.models": "DocumentModel explain_validation list_mistakes validate_document",
             "tactician.documents.problems": "Problems",
             "tactician.documents.scalars": "parse_scalar",
-            "tactician.documents.suggestions": "did_you_mean find_closest find_closest_spelling suggest_options",
             "tactician.documents.variables": (
                 "Variable escape_variables find_variable has_variables substitute_variables"
             ),

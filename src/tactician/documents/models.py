@@ -12,9 +12,9 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, t
 from tactician.documents.data import Data, DataPath
 from tactician.documents.document import DataDocument
 from tactician.documents.problems import Problems
-from tactician.documents.suggestions import find_closest_spelling
 from tactician.documents.variables import find_variable
 from tactician.errors import MOST_PROBLEMS, DocumentError
+from tactician.suggestions import find_closest_spelling
 
 T = TypeVar("T")
 _MOST_KEPT = 1_000

@@ -8,7 +8,6 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import chain, pairwise
 
 from tactician.agents import Agent
-from tactician.documents import did_you_mean
 from tactician.ensemble.composite import TaskTemplate, find_composite, walk_tasks
 from tactician.ensemble.ensemble_runnable import EnsembleRunnable
 from tactician.ensemble.inputs import TEXT_NAME
@@ -19,6 +18,7 @@ from tactician.ensemble.workflows import Workflow
 from tactician.errors import Problem
 from tactician.grammar import add_article
 from tactician.loggers import get_logger
+from tactician.suggestions import did_you_mean
 
 _logger = get_logger(__name__)
 

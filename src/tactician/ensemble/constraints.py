@@ -9,10 +9,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from tactician.documents import did_you_mean
 from tactician.ensemble.argument_kinds import TEXTS, as_list, is_count
 from tactician.frozen import frozen
 from tactician.grammar import format_count
+from tactician.suggestions import did_you_mean
 
 
 @frozen

@@ -15,6 +15,7 @@ from tactician.ensemble.argument_kinds import COUNT, LIST, MAPPING, TEXT, Argume
 from tactician.errors import DeclarationError
 from tactician.events import new_id
 from tactician.loop import output_type
+from tactician.suggestions import suggest_options
 
 DEFAULT_MAX_DEPTH: Final = 3
 
@@ -169,6 +170,7 @@ def modify(request: DelegationRequest) -> DelegationDecision:
     return DelegationDecision(request=request)
 
 
+@suggest_options
 @dataclass(frozen=True, slots=True)
 class Delegation:
     """Settings of the delegations in an ensemble, between agents with `allow_delegation=True` and by a manager.

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from tactician.documents import did_you_mean
 from tactician.ensemble.constraints import NO_CONSTRAINTS, HierarchicalConstraints
 from tactician.ensemble.delegation import (
     Delegation,
@@ -30,6 +29,7 @@ from tactician.ensemble.worker import TeamWorker
 from tactician.errors import ConfigurationError, ToolError
 from tactician.frozen import frozen
 from tactician.runs import RunContext, RunResult
+from tactician.suggestions import did_you_mean
 from tactician.text import describe_error
 from tactician.tools import as_text
 

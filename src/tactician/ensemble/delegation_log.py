@@ -31,8 +31,8 @@ class DelegationEntry:
         delegator: the role of the agent that delegates.
         began: the time of the request, in seconds since the epoch.
         task_id: the id of its output; empty when it was not allowed.
-        output: the output; `None` while there is none.
-        response: the response, without the output; `None` while there is none.
+        output: the output, or `None`.
+        response: the response, without the output, or `None`.
     """
 
     number: int
@@ -111,7 +111,8 @@ class DelegationLog:
         self._entries[entry.number] = replace(entry, output=output, response=response)
         place = self._checkpoint.at(str(entry.number))
         if output is not None:
-            encode = OutputCodec(self._find_kind(entry.request)).encode_beside_run  # whoever delegates reads the text
+            # the delegating agent reads the text
+            encode = OutputCodec(self._find_kind(entry.request)).encode_beside_run
             place.set(output=Live.create(output, encode, is_saved=self._is_saved))
         place.set(response=Live.create(response, _encode_response, is_saved=self._is_saved))
 

@@ -40,12 +40,14 @@ from tactician.errors import ConfigurationError, Problem
 from tactician.events import EventListener
 from tactician.llm import NO_OPTIONS, ModelLike, ModelSource
 from tactician.runs import Budget, Input, RunContext, with_formatter
+from tactician.suggestions import suggest_options
 from tactician.tools import ToolLike
 from tactician.trace import CaptureMode
 
 T_co = TypeVar("T_co", covariant=True, default=object)
 
 
+@suggest_options
 class Ensemble(EnsembleRunnable[T_co]):
     """Tasks with an order, done by agents and functions.
 

@@ -9,11 +9,11 @@ from typing_extensions import TypeVar, override
 
 from tactician.agents import BaseRunnable
 from tactician.conversation import Conversation
-from tactician.documents import suggest_options
 from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput, create_arguments_type
 from tactician.ensemble.results import EnsembleResult
 from tactician.errors import Problem
 from tactician.runs import Budget, Input, Response, RunContext, run_blocking
+from tactician.suggestions import suggest_options
 
 T_co = TypeVar("T_co", covariant=True, default=object)
 

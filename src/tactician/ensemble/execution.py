@@ -108,7 +108,7 @@ class TaskRunner(TasksRun):
         return None
 
     def _knows_context(self, plan: TaskPlan) -> bool:
-        """Return whether context tasks of a task have ended; there are none where nothing is known."""
+        """Return whether the context tasks of a task have ended, as far as they are known."""
         return bool(self.environment.known) or any(name in self.outcomes for name in plan.depends_on)
 
     def _list_outputs(self) -> Iterator[TaskOutput]:

@@ -9,7 +9,6 @@ from typing import Final
 from typing_extensions import TypeVar, override
 
 from tactician.diagrams import DiagramEdge
-from tactician.documents import did_you_mean
 from tactician.ensemble.assignment import Assignment, assign
 from tactician.ensemble.composite import Equipment
 from tactician.ensemble.drawing import Drawing
@@ -28,6 +27,7 @@ from tactician.ensemble.template import escape_template
 from tactician.frozen import frozen
 from tactician.grammar import format_count
 from tactician.runs import RunContext, Runnable
+from tactician.suggestions import did_you_mean, suggest_options
 
 END: Final = "END"
 """Target of edges that end a graph."""
@@ -56,6 +56,7 @@ class Edge:
         return f"{self.source!r} -> {END if self.target == END else repr(self.target)}{condition}"
 
 
+@suggest_options
 class Graph(TaskGroup[T_co]):
     """Tasks as states; a single state runs at a time. After each, the first edge that matches leads to the next.
 

@@ -28,6 +28,7 @@ from tactician.ensemble.workflows import Workflow, find_context
 from tactician.frozen import frozen
 from tactician.grammar import format_count
 from tactician.runs import RunContext, Runnable
+from tactician.suggestions import suggest_options
 
 T_co = TypeVar("T_co", covariant=True, default=object)
 DEFAULT_MAX_ITERATIONS: Final = 5
@@ -47,6 +48,7 @@ class Window:
     iterations: int
 
 
+@suggest_options
 class Loop(TaskGroup[T_co]):
     """Tasks that are repeated in their order until a predicate holds.
 

@@ -32,6 +32,7 @@ from tactician.ensemble.template import escape_template
 from tactician.errors import Problem
 from tactician.grammar import format_count
 from tactician.runs import RunContext, Runnable
+from tactician.suggestions import suggest_options
 from tactician.text import describe_error
 from tactician.tools import as_text
 
@@ -50,6 +51,7 @@ def estimate_tokens(text: str) -> int:
     return ceil(len(text) / _CHARACTERS_PER_TOKEN)
 
 
+@suggest_options
 class MapReduce(TaskGroup[T_co], Generic[T, T_co]):
     """A task for each item, and tasks that combine the outputs, level by level, until a single output is left.
 

@@ -69,7 +69,7 @@ def find_prompt_type(runnable: Runnable, kind: TypeForm[object] | None) -> TypeF
 def list_context_sections(
     outputs: Sequence[TaskOutput], context: RunContext, earlier: Sequence[TaskOutput] = ()
 ) -> list[str]:
-    """Return the section with the outputs of other tasks; nothing, when there are none.
+    """Return the section with the outputs of other tasks; without outputs, nothing.
 
     Args:
         outputs: the outputs.

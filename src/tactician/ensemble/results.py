@@ -120,7 +120,7 @@ class EnsembleResult(RunResult[T_co]):
 
         Args:
             outputs: the outputs of the completed tasks, in the order in which they ended.
-            last: the output of the ensemble; `None` when there is none.
+            last: the output of the ensemble, or `None`.
             context: the context of the run.
             duration: seconds from its start to its end.
             exit_reason: the reason for the end.

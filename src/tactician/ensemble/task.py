@@ -23,6 +23,7 @@ from tactician.guardrails import GuardrailLike, as_input_guardrail, as_output_gu
 from tactician.llm import LanguageModel, LlmOptions, ModelLike
 from tactician.loop import Guards, output_type
 from tactician.runs import Runnable
+from tactician.suggestions import suggest_options
 from tactician.tools import Toolbox, ToolLike
 
 T_co = TypeVar("T_co", covariant=True, default=object)
@@ -81,6 +82,7 @@ class TaskSettings(TypedDict, total=False):
     review: Review | Sequence[Review] | None
 
 
+@suggest_options
 @dataclass(frozen=True, eq=False)
 class Task(Generic[T_co]):
     """Work of an ensemble, done by an agent or by a function.

@@ -216,7 +216,7 @@ class TaskReflected(Event):
         return logging.DEBUG if self.error is None else logging.WARNING
 
     def describe(self) -> str:
-        """Return how many notes there are, or why there are none."""
+        """Return the number of notes, or the reason for their lack."""
         if self.error is not None:
             return f"task {self.task_id!r}: {self.error}"
         return f"task {self.task_id!r} leaves {format_count(len(self.notes), 'note')} for later runs"

@@ -194,7 +194,7 @@ class TaskExecution:
 
     @property
     def output(self) -> TaskOutput | None:
-        """The final output; `None` while there is none."""
+        """The final output, or `None`."""
         return self._read("output")
 
     def note_run(self, *, has_run: bool) -> None:

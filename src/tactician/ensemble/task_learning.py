@@ -13,7 +13,6 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from tactician.agents import Agent
-from tactician.documents import did_you_mean
 from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.learning import (
     AT_ONCE,
@@ -36,6 +35,7 @@ from tactician.ensemble.task_output import TaskOutput
 from tactician.llm import ModelLike
 from tactician.loggers import get_logger
 from tactician.runs import Live, RunContext, revive
+from tactician.suggestions import did_you_mean
 from tactician.text import describe_error
 
 _MOST_QUERY: Final = 8_000

@@ -8,10 +8,10 @@ from typing import Generic, Protocol, cast
 
 from typing_extensions import TypeForm, TypeVar
 
-from tactician.documents import did_you_mean
 from tactician.frozen import frozen
 from tactician.grammar import add_article
 from tactician.llm import NO_USAGE, Usage
+from tactician.suggestions import did_you_mean
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=object)

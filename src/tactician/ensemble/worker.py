@@ -32,7 +32,7 @@ class TeamWorker:
 
     @property
     def output_type(self) -> TypeForm[object] | None:
-        """The declared type of its output; `None` for text, or when there is none."""
+        """The declared type of its output; `None` for text, or without a declaration."""
         declared: TypeForm[object] | None = getattr(self.runnable, "output_type", None)
         return None if declared is str else declared
 

@@ -13,10 +13,12 @@ from tactician.errors import StoredStateError
 from tactician.events.encoding import event_from_json, event_to_json
 from tactician.events.event import Event
 from tactician.secrets import find_masking
+from tactician.suggestions import suggest_options
 
 _MAX_LINE = 64 * 1024 * 1024
 
 
+@suggest_options
 class EventLog:
     """Listener that appends each event to a file: `Platform(on_event=EventLog("events.jsonl"))`.
 

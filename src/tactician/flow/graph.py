@@ -7,7 +7,6 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
-from tactician.documents import did_you_mean
 from tactician.errors import DeclarationError
 from tactician.flow.steps import (
     FlowStep,
@@ -18,6 +17,7 @@ from tactician.flow.steps import (
     StepSuspended,
     create_skip,
 )
+from tactician.suggestions import did_you_mean
 
 T = TypeVar("T")
 

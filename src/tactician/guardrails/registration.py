@@ -8,7 +8,6 @@ from dataclasses import replace
 from types import FunctionType
 from typing import TypeVar
 
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError
 from tactician.guardrails.guardrail import (
     AnyGuardrail,
@@ -19,6 +18,7 @@ from tactician.guardrails.guardrail import (
     ToolOutputGuardrail,
     describe_guardrail,
 )
+from tactician.suggestions import did_you_mean
 
 G = TypeVar("G", bound=AnyGuardrail)
 
@@ -50,7 +50,7 @@ class GuardrailRegistry:
         """Return the guardrail with a name.
 
         Raises:
-            ConfigurationError: when there is none.
+            ConfigurationError: when no guardrail has the name.
         """
         guardrail = self._known.get((kind.kind, name))
         if isinstance(guardrail, kind):
@@ -88,7 +88,7 @@ def input(name: str) -> InputGuardrail:  # noqa: A001 - users say guardrails.inp
     """Return the registered input guardrail with this name.
 
     Raises:
-        ConfigurationError: when there is none.
+        ConfigurationError: when no guardrail has the name.
     """
     return registry.find(InputGuardrail, name)
 
@@ -97,7 +97,7 @@ def output(name: str) -> OutputGuardrail:
     """Return the registered output guardrail with this name.
 
     Raises:
-        ConfigurationError: when there is none.
+        ConfigurationError: when no guardrail has the name.
     """
     return registry.find(OutputGuardrail, name)
 
@@ -106,7 +106,7 @@ def tool_input(name: str) -> ToolInputGuardrail:
     """Return the registered tool input guardrail with this name.
 
     Raises:
-        ConfigurationError: when there is none.
+        ConfigurationError: when no guardrail has the name.
     """
     return registry.find(ToolInputGuardrail, name)
 
@@ -115,7 +115,7 @@ def tool_output(name: str) -> ToolOutputGuardrail:
     """Return the registered tool output guardrail with this name.
 
     Raises:
-        ConfigurationError: when there is none.
+        ConfigurationError: when no guardrail has the name.
     """
     return registry.find(ToolOutputGuardrail, name)
 

@@ -15,7 +15,7 @@ class GuardrailResult:
     """Decision of a guardrail; see `passed()`, `failed(reason)` and `retry(reason)`.
 
     Attributes:
-        outcome: after `"retry"` the model reads the reason and does better; there is none of it for an input.
+        outcome: after `"retry"` the model reads the reason and does better; inputs cannot be tried again.
         reason: the reason, unless it passed.
         cause: the exception of the guardrail, if any.
     """

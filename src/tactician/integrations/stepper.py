@@ -50,7 +50,7 @@ class Stepper:
         """Add a new run of a registered Runnable to the store, and return its id. See `Platform.enqueue`.
 
         Raises:
-            AgentNotFoundError: when it is not registered: whoever makes a step finds it by its name.
+            AgentNotFoundError: when it is not registered, because each step finds it by its name.
             ConfigurationError: when the platform has no store, or the options cannot be kept there.
             StoredStateError: when an object has no JSON form.
         """

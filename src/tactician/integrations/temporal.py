@@ -175,7 +175,7 @@ class TemporalDriver:
 
         Returns:
             The object that reaching the goal gave, for a process. For any other run, its output, of the `output_type`
-            of the Runnable; its JSON form, when there is none.
+            of the Runnable, or without such a type its JSON form.
 
         Raises:
             RunNotFoundError: when there is no such run.

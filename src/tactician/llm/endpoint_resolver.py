@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
 from tactician.config import ModelSettings
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.frozen import frozen
 from tactician.llm import embedded
@@ -42,6 +41,7 @@ from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import RemoteModel
 from tactician.llm.routing import Deployment, ServedModel, create_deployments, format_full_name
 from tactician.llm.usage import ModelPrice
+from tactician.suggestions import did_you_mean
 
 MODEL_VARIABLE = "TACTICIAN_MODEL"
 THIS_PROCESS = "this process"

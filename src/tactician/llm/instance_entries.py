@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from tactician.documents import Data, Problems, Variable, did_you_mean, substitute_variables
+from tactician.documents import Data, Problems, Variable, substitute_variables
 from tactician.errors import ConfigurationError, DocumentError, UnsupportedFeatureError
 from tactician.llm.instance import Instance
 from tactician.llm.model_kinds import KIND_NAMES, KindName
 from tactician.llm.provider import Provider
 from tactician.llm.provider_access import UNPRINTABLE, ProviderAccess, find_url_problem
 from tactician.llm.providers import PROVIDERS
+from tactician.suggestions import did_you_mean
 
 KNOWN_PROVIDERS = (*PROVIDERS, "custom")
 _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}

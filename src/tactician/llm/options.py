@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import pydantic
 
-from tactician.amounts import FINITE, need_amount
+from tactician.amounts import FINITE, Count, Positive, Seconds, need_amount
 from tactician.errors import ConfigurationError
 from tactician.events import EventEmitter, encode
 from tactician.frozen import frozen
@@ -80,17 +80,17 @@ class LlmOptions:
     role: str | None = None
     temperature: float | None = None
     top_p: float | None = None
-    top_k: int | None = None
-    max_tokens: int | None = None
+    top_k: Positive | None = None
+    max_tokens: Positive | None = None
     reasoning_effort: str | None = None
-    timeout: float | None = None
+    timeout: Seconds | None = None
     native_tools: tuple[str, ...] = ()
     fallbacks: tuple[str, ...] = ()
     instances: tuple[str, ...] = ()
     session: str | None = None
-    network_retries: int | None = None
-    truncation_retries: int | None = None
-    content_filter_retries: int | None = None
+    network_retries: Count | None = None
+    truncation_retries: Count | None = None
+    content_filter_retries: Count | None = None
     trace: TraceMetadata | None = None
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import Literal, TypeAlias, get_args
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from tactician.documents import Problems, did_you_mean
+from tactician.documents import Problems
 from tactician.errors import ConfigurationError, UnsupportedFeatureError
 from tactician.frozen import frozen
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
@@ -16,6 +16,7 @@ from tactician.llm.provider import Provider, join_url
 from tactician.llm.providers import AZURE_IN_FORMAT, IN_FORMAT, OPENROUTER_RESPONSES, PROVIDERS
 from tactician.llm.remote import Endpoint
 from tactician.llm.usage import NO_PRICES, ModelPrice
+from tactician.suggestions import did_you_mean
 
 ApiFormat: TypeAlias = Literal["openai-responses", "openai-chat", "anthropic-messages"]
 

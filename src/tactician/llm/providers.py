@@ -131,7 +131,7 @@ _TABLE = (
         query={"api-version": "preview"},
         wire=OPENAI_RESPONSES,
     ),
-    # As the Anthropic SDK's client for Foundry has it: the version is a header, and there is none in the query.
+    # As the Anthropic SDK's client for Foundry has it: the version is a header, not a part of the query.
     replace(
         _ANTHROPIC,
         name="azure-anthropic",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import urlsplit
 
+from tactician.amounts import Count, Factor, HttpStatus
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.documents import Problems
 from tactician.environment import read_environment
@@ -46,11 +47,11 @@ class RetrySettings:
             broken connection or a timeout, always are.
     """
 
-    max_retries: int = 3
-    initial_delay_ms: int = 1000
-    max_delay_ms: int = 30_000
-    multiplier: float = 2.0
-    retryable_status_codes: tuple[int, ...] = (429, 500, 502, 503, 504, 529)
+    max_retries: Count = 3
+    initial_delay_ms: Count = 1000
+    max_delay_ms: Count = 30_000
+    multiplier: Factor = 2.0
+    retryable_status_codes: tuple[HttpStatus, ...] = (429, 500, 502, 503, 504, 529)
 
     def find_problems(self) -> list[Problem]:
         """Return the mistakes in the numbers."""

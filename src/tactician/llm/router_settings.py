@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from tactician.config import ModelSettings, RouterSettings
-from tactician.documents import Data, DocumentModel, Problems, did_you_mean, list_mistakes, read_document
+from tactician.documents import Data, DocumentModel, Problems, list_mistakes, read_document
 from tactician.errors import DocumentError
+from tactician.suggestions import did_you_mean
 
 ROUTER_PREFIX = "TACTICIAN_ROUTER_"
 MODEL_VARIABLES: Mapping[str, str] = {

@@ -14,7 +14,7 @@ def describe_messages(messages: Sequence[Message]) -> list[dict[str, object]]:
 
 
 def find_new_messages(messages: Sequence[Message]) -> Sequence[Message]:
-    """Return the messages since the last answer of a model; all, when there is none."""
+    """Return the messages since the last answer of a model, or all without such an answer."""
     answers = [place for place, message in enumerate(messages) if isinstance(message, AssistantMessage)]
     return messages[answers[-1] + 1 :] if answers else messages
 

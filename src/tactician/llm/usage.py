@@ -189,10 +189,15 @@ class UsageTally:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read a tally from a list with the usage of each model."""
+        """Read a tally from a list with the usage of each model, and write such a list."""
         from pydantic_core import core_schema
 
-        return core_schema.no_info_after_validator_function(cls.of, handler.generate_schema(list[Usage]))
+        usages = handler.generate_schema(list[Usage])
+        return core_schema.no_info_after_validator_function(
+            cls.of,
+            usages,
+            serialization=core_schema.plain_serializer_function_ser_schema(_list_usages, return_schema=usages),
+        )
 
     @classmethod
     def of(cls, usages: Iterable[Usage]) -> UsageTally:
@@ -201,6 +206,10 @@ class UsageTally:
         for usage in usages:
             tally.add(usage)
         return tally
+
+
+def _list_usages(tally: UsageTally) -> list[Usage]:
+    return list(tally.by_model.values())
 
 
 @encode.register(UsageTally)

@@ -63,7 +63,7 @@ class AnswerReader:
         return bool(self._text)
 
     def finish(self, output: object) -> str:
-        """Return the text of an answer that has not come in pieces; empty when it has, or when there is none."""
+        """Return the text of an answer that has not come in pieces; empty if it has, or without an answer."""
         answer = "" if output is None else as_text(output)
         is_said = not answer.strip() or answer.strip() == self._text.strip()
         return "" if is_said else self._begin("", answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from tactician.amounts import Count, Delay, Positive
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.frozen import frozen
 from tactician.llm import JsonSchema, ToolSpec
@@ -43,16 +44,16 @@ class Autonomous:
         DeclarationError: when a number is not possible.
     """
 
-    max_iterations: int | None = 25
+    max_iterations: Positive | None = 25
     end_turn_on_plain_reply: bool = False
     enabled_tool_groups: frozenset[str] | set[str] | None = None
-    max_tool_output_tokens: int | None = None
-    compact_after: int | None = None
-    keep_last: int = 1
-    max_conversation_tokens: int | None = None
-    min_iteration_interval: float | None = None
+    max_tool_output_tokens: Positive | None = None
+    compact_after: Count | None = None
+    keep_last: Positive = 1
+    max_conversation_tokens: Positive | None = None
+    min_iteration_interval: Delay | None = None
     infinite: bool = False
-    retries: int = 1
+    retries: Count = 1
 
     def __post_init__(self) -> None:
         checks = (

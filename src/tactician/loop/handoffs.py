@@ -17,6 +17,7 @@ from tactician.llm import AssistantMessage, Message, SystemMessage, Text, ToolCa
 from tactician.loop.events import HandedOff
 from tactician.loop.output import InvalidOutput, output_type
 from tactician.runs import HandoffError, RunContext, Runnable, RunResult, need_member
+from tactician.suggestions import suggest_options
 from tactician.tools import Tool, ToolTraits, create_arguments_error, snake_case
 
 T = TypeVar("T", default=object)
@@ -31,6 +32,7 @@ class _Arguments:
     message: str | None = None
 
 
+@suggest_options
 class Handoff(Tool, Generic[T]):
     """Tool by which a model hands the conversation over. The run ends with the target's answer.
 

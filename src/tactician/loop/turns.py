@@ -283,7 +283,7 @@ class TurnLoop(Generic[T]):
         return await self._find_ending(message, results, tools)
 
     def _read_reply(self, text: str) -> Answer[T] | None:
-        """Return the answer in a reply; if there is none, tell the model to continue."""
+        """Return the answer in a reply; without an answer, tell the model to continue."""
         state = self._state
         try:
             is_answer = state.is_last_word  # whatever ends the run otherwise: there are no tools any more

@@ -242,7 +242,7 @@ class CallsInProgress:
                 self._hold(call, context)
 
     def take(self, context: RunContext) -> ToolOfServerCall | None:
-        """Return the call that has stayed open while the run of the context waited; `None` when there is none."""
+        """Return the call that has stayed open while the run of the context waited, or `None`."""
         call = self._held.pop(_read_mark(context) or "", None)
         if call is None or not call.is_usable:
             return None

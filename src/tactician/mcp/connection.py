@@ -53,8 +53,9 @@ class McpHealth:
 class Connection:
     """Connection to a server, opened by its first use.
 
-    The scopes of the SDK must be left by the task that has entered them. So a task of its own enters and leaves them,
-    whoever opens and closes the connection. When the server dies, that task starts it again, after pauses that grow.
+    The task that has entered a scope of the SDK must leave it. So the connection has a task that enters and leaves
+    them, while any task can open and close the connection. When the server dies, that task starts it again, after
+    pauses that grow.
 
     Args:
         name: name of the server, for messages.

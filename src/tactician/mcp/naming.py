@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
+from tactician.suggestions import did_you_mean
 from tactician.tools import NamingStrategy, matches_name
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")

@@ -38,7 +38,7 @@ class McpResult:
 
     Attributes:
         output: the text and the pictures for the model.
-        structured: the structured content for the program; `None` when there is none.
+        structured: the structured content for the program, or `None`.
         texts: the texts, without what describes pictures and resources.
     """
 
@@ -178,7 +178,7 @@ def select_tools(tools: Iterable[McpTool], server: str, selection: ToolSelection
 
 
 def _find_output_schema(tool: ListedTool) -> JsonSchema | None:
-    """Return the schema of the data that a tool gives; `None` when there is none, or it is too long to be of use."""
+    """Return the schema of the data that a tool gives, or `None`, also for a schema that is too long to be of use."""
     if tool.output_schema is None or len(to_json(tool.output_schema, fallback=str)) > _LONGEST_SCHEMA:
         return None
     return unwrap_schema(tool.output_schema)

@@ -1,4 +1,4 @@
-"""Watch over the stream from a server: whoever owns the connection learns at once when it ends."""
+"""Watch over the stream from a server: the owner of the connection learns at once when it ends."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _WatchedStream(Generic[T]):
 
     @property
     def last_context(self) -> Context | None:
-        """The context of whoever has sent the last item, if the stream keeps it."""
+        """The context of the sender of the last item, if the stream keeps it."""
         context: Context | None = getattr(self._inner, "last_context", None)
         return context
 

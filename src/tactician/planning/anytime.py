@@ -131,7 +131,7 @@ class AnytimeSearch:
             yield
 
     def _find_any(self) -> Generator[None, None, None]:
-        """Find a plan greedily, in two ways; in turn with them, A* may be the first to know that there is none."""
+        """Find a plan greedily, in two ways; in turn with them, A* may be the first to prove that no plan exists."""
         masks, start, weights = self._masks, self._start, self._weights
         careful, quick = guess_by_relaxed_plan(masks, _even_out(weights)), guess_by_subgoals(masks, start)
         self._others = [GreedySearch(masks, weights, start, each) for each in ([careful, quick], [quick])]

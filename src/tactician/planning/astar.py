@@ -43,7 +43,7 @@ class AStarPlanner(InquiringPlanner):
     Raises:
         ValueError: a cost function returned a number that is negative or not finite, or a value function a number that
             is not finite
-        SearchLimitExceeded: a limit of the budget was reached before there was a plan, or a proof that there is none
+        SearchLimitExceeded: a limit of the budget was reached before there was a plan, or a proof that no plan exists
     """
 
     @override

@@ -22,7 +22,7 @@ class Consultation:
 
     Attributes:
         question: the condition to evaluate next, if any is open
-        plan: the best plan, or None if there is none or the search is not done
+        plan: the best plan, or None if no plan exists or the search is not done
         world: the world with the answers so far
         is_done: true when the search has ended
     """

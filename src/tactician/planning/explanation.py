@@ -1,4 +1,4 @@
-"""Why there is this plan, or why there is none."""
+"""Reasons for a plan, or for the lack of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planning that asks back: what it needs to know comes from whoever runs it."""
+"""Planning that asks back: its caller answers what it needs to know."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class PlanningAlgorithm(Protocol):
     """Interface of the planners: `AStarPlanner`, `UtilityPlanner` and `HybridPlanner`."""
 
     def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Plan | None:
-        """Return the best plan for the goal, without actions if the goal is reached already; None if there is none."""
+        """Return the best plan for the goal, without actions if the goal is reached already, or `None`."""
 
     def best(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Plan | None:
         """Return the first of `plans`, without the work and the questions that only the others need."""
@@ -62,7 +62,7 @@ class PlanningAlgorithm(Protocol):
         about: Action | None = None,
         others: Iterable[Goal] = (),
     ) -> Explanation:
-        """Explain the plan for the goal, or that there is none, and compare it with other goals and actions."""
+        """Explain the plan for the goal, or why no plan exists, and compare it with other goals and actions."""
 
     def trace(
         self, world: WorldState, actions: Iterable[Action], goal: Goal, *, budget: PlanningBudget | None = None
@@ -80,7 +80,7 @@ class InquiringPlanner(ABC):
         self._indexes = IndexCache()
 
     def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Plan | None:
-        """Return the best plan for the goal, without actions if the goal is reached already; None if there is none."""
+        """Return the best plan for the goal, without actions if the goal is reached already, or `None`."""
         return run_inquiry(self._plan(self._session(world, actions), goal), self._determine)
 
     def best(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Plan | None:
@@ -149,7 +149,7 @@ class InquiringPlanner(ABC):
         about: Action | None = None,
         others: Iterable[Goal] = (),
     ) -> Explanation:
-        """Explain the plan for the goal, or that there is none.
+        """Explain the plan for the goal, or why no plan exists.
 
         Args:
             world: the conditions that are known

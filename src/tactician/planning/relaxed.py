@@ -40,7 +40,7 @@ class RelaxedPlanner:
         self._facts = sum(position)
 
     def find(self, state: int) -> RelaxedPlan | None:
-        """Return a cheap relaxed plan from the state; `None` if there is none, and so certainly no plan."""
+        """Return a cheap relaxed plan from the state, or `None`, which proves that no plan exists."""
         supporter = self._find_supporters(state)
         return None if supporter is None else self._extract(state, supporter)
 

@@ -48,7 +48,7 @@ class Symmetries:
 
 
 def find_symmetries(masks: Masks, weights: Sequence[int]) -> Generator[None, None, Symmetries | None]:
-    """Return the families of interchangeable objects, or `None` if there are none; halt once in a while."""
+    """Return the families of interchangeable objects, or `None`; halt once in a while."""
     colors = Coloring(masks, weights)
     while colors.refine():
         yield

@@ -17,6 +17,7 @@ from tactician.platform.platform import Platform
 from tactician.platform.ranking import rank_candidates
 from tactician.process import ProcessOptions, ProcessStatus
 from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, run_blocking
+from tactician.suggestions import suggest_options
 
 Mode: TypeAlias = Literal["closed", "open"]
 
@@ -41,6 +42,7 @@ class AgentChoice:
         return self.best.name
 
 
+@suggest_options
 class Autonomy:
     """Choice of the agent or the goal that a request is for, and its run.
 
@@ -143,7 +145,7 @@ class Autonomy:
         """Rank the agents, or in `"open"` mode the goals, by how well they fit a request, the best first.
 
         Raises:
-            NoAgentFitsError: when there is none.
+            NoAgentFitsError: when no agent fits.
             OutputError: when the model's ranking is not valid after all retries.
         """
         return await self._rank(request, mode, self._context())

@@ -21,7 +21,7 @@ _logger = get_logger(__name__)
 
 
 def combine_all(agents: Mapping[str, Runnable], planner: Planner = Planner.GOAP) -> PlannedAgentSpec | None:
-    """Combine the actions and goals of all planned agents and components in a single spec; `None` when there are none.
+    """Combine the actions and goals of all planned agents and components in a single spec, or `None`.
 
     Raises:
         DeclarationError: when they do not go together.
@@ -55,7 +55,7 @@ def assemble_for(goal: str, agents: Mapping[str, Runnable]) -> PlannedAgent | No
 def assemble_towards(kind: type, agents: Mapping[str, Runnable]) -> list[PlannedAgentSpec]:
     """Assemble an agent for each goal that gives an object of a type, where that takes actions of several agents.
 
-    There is none when the actions do not go together.
+    The result is `None` when the actions do not go together.
     """
     try:
         spec = combine_all(agents)

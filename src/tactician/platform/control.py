@@ -7,7 +7,6 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tactician.documents import suggest_options
 from tactician.errors import ConfigurationError
 from tactician.platform.lookup import RunLookup
 from tactician.platform.runner import Runner
@@ -30,6 +29,7 @@ from tactician.runs import (
     run_blocking,
 )
 from tactician.stores import Lease
+from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from tactician.platform.views import RecordedEvent, RunComparison, RunReader, RunTree, RunView, StepView
@@ -66,7 +66,7 @@ class RunControl:
         """Return a process that `processes` lists, or a stored process.
 
         Raises:
-            RunNotFoundError: when there is none with the id.
+            RunNotFoundError: when the run does not exist with the id.
             StoredStateError: when a stored process cannot be read.
         """
         return await self._lookup.process(process_id)
@@ -171,9 +171,9 @@ class RunControl:
             run_id: the id of the run.
             request_id: the id of the request.
             response: the answer.
-            role: the role of whoever answers; a request with a `required_role` takes no answer without it. It is not
+            role: the role of the person; a request with a `required_role` takes no answer without it. It is not
                 checked otherwise: the program that calls this knows who its users are.
-            by: the name of whoever answers, which decisions of reviews keep.
+            by: the name of the person, which decisions of reviews keep.
             on_accept: called once the run has taken the answer, before it continues.
 
         Returns:

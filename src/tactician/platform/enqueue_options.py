@@ -11,10 +11,10 @@ from typing_extensions import TypedDict
 
 from tactician.amounts import need_amount
 from tactician.clock import LONGEST_WAIT, Clock
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError
 from tactician.process import Named, ProcessOptions
 from tactician.runs import Budget, ChatUser
+from tactician.suggestions import did_you_mean
 
 MOST_URGENT: Final = 100_000
 """Largest priority; its negative is the smallest."""

@@ -28,7 +28,7 @@ class Killer:
         """End a run for good, wherever it runs; return its status then.
 
         Raises:
-            RunNotFoundError: when there is none.
+            RunNotFoundError: when the run does not exist.
             RunConflictError: when it changes too fast.
         """
         process = self._lookup.processes.find(process_id)
@@ -41,7 +41,7 @@ class Killer:
             if await kill_run(self._services.store, process_id, reason):
                 if process is not None:
                     await process.kill(reason)
-                # Whoever runs it reports the end otherwise.
+                # Otherwise the program that runs it reports the end.
                 if record is not None and (record.status not in ACTIVE or not record.is_leased):
                     self._report_end(record, reason)
             return (await self._lookup.record(process_id)).status

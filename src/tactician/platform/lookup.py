@@ -30,7 +30,7 @@ from tactician.runs import (
 from tactician.stores import Lease
 
 ACTIVE: Final = frozenset({ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING})
-"""Statuses of processes that are run by whoever holds them."""
+"""Statuses of processes that the holder of their lease runs."""
 
 
 class RunLookup:
@@ -62,7 +62,7 @@ class RunLookup:
         """Return the record of a run.
 
         Raises:
-            RunNotFoundError: when there is none.
+            RunNotFoundError: when the run does not exist.
             StoredStateError: when it cannot be read.
         """
         record = await self._runs.load(run_id)
@@ -93,7 +93,7 @@ class RunLookup:
         """Return a process as it stands: itself, where it runs here.
 
         Raises:
-            RunNotFoundError: when there is none, or the run is of another kind.
+            RunNotFoundError: when the run does not exist, or the run is of another kind.
         """
         process = self.processes.find(process_id)
         if process is not None and (not self._is_durable or self.is_running(process)):
@@ -149,7 +149,7 @@ class RunLookup:
         """Claim a stored run, so that nobody else continues it meanwhile.
 
         Raises:
-            RunNotFoundError: when there is none.
+            RunNotFoundError: when the run does not exist.
             RunConflictError: when another worker is continuing it, or it has ended.
         """
         claimed = await self._runs.claim(self._owner, self._lease_time, run_id=run_id)
@@ -175,7 +175,7 @@ class RunLookup:
         """Return a process that nobody else continues meanwhile.
 
         Raises:
-            RunNotFoundError: when there is none.
+            RunNotFoundError: when the run does not exist.
             RunConflictError: when another worker is continuing it, or it is stored and has ended.
         """
         if not self._is_durable:

@@ -106,7 +106,7 @@ class Memories:
         return [value for value in values if value is not None]
 
     async def seed(self, memory_id: str, *objects: object) -> None:
-        """Add objects to a memory, which begins with them if there is none: all that is not in it yet.
+        """Add objects to a memory, or begin the memory with them: all that is not in it yet.
 
         Raises:
             DocumentConflictError: when others keep changing the memory.

@@ -14,7 +14,6 @@ from typing_extensions import Unpack
 from tactician.agents import Planned
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.config import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES, find_settings
-from tactician.documents import suggest_options
 from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, UserMessage, as_model_source
@@ -38,6 +37,7 @@ from tactician.runs import (
     start_telemetry,
 )
 from tactician.stores import DocumentStore, MemoryStore
+from tactician.suggestions import suggest_options
 from tactician.tools import OpenProviders, ToolGroup, ToolSource, list_groups
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ T = TypeVar("T")
 _GOALS = "What the planned agents of this platform can do"
 
 
+@suggest_options
 class Platform(RegisteredAgents, RunControl):
     """The front door of a program: its models, agents, tools, runs and conversations, and the store of these.
 

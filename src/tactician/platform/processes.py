@@ -56,7 +56,7 @@ class Processes:
         process.on_rest = self.rest
 
     def rest(self, process: AgentProcess) -> None:
-        """Note that a process has run as far as it can, whoever let it run."""
+        """Note that a process has run as far as it can, in this program or another."""
         if self._known.get(process.id) is not process:
             return
         if process.status is ProcessStatus.RUNNING and not self._is_durable:  # somebody makes single steps

@@ -102,7 +102,7 @@ class RegisteredAgents:
         """Forget an agent by its name or id. It finishes what it has begun.
 
         Raises:
-            AgentNotFoundError: when there is none.
+            AgentNotFoundError: when the agent does not exist.
         """
         self._registry.unregister(name)
 

@@ -16,7 +16,6 @@ from tactician.agents import (
     is_component,
     planned_spec,
 )
-from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.grammar import add_article
 from tactician.platform.composed_agents import (
@@ -29,6 +28,7 @@ from tactician.platform.composed_agents import (
 from tactician.platform.supervised_agents import is_supervised_agent, list_supervised_agents, rebuild_supervised_agent
 from tactician.process import PlannedAgentSpec
 from tactician.runs import Runnable, RunRecord
+from tactician.suggestions import did_you_mean
 from tactician.tools import snake_case
 
 GOALS: Final = "goals"
@@ -106,7 +106,7 @@ class Registry:
         """Forget an agent by its name or id.
 
         Raises:
-            AgentNotFoundError: when there is none.
+            AgentNotFoundError: when the agent does not exist.
         """
         removed = self.find(name)
         if removed is None:
@@ -127,7 +127,7 @@ class Registry:
         """Return the agent of a name or id: registered, assembled of those that are, or internal.
 
         Raises:
-            AgentNotFoundError: when there is none.
+            AgentNotFoundError: when the agent does not exist.
         """
         agent = self.find(name) or self._find_internal(name) or assemble(name, self._agents)
         if agent is None:
@@ -200,7 +200,7 @@ class Registry:
         Planned ones come first, as others do not declare what they need.
 
         Raises:
-            AgentNotFoundError: when there is none.
+            AgentNotFoundError: when the agent does not exist.
         """
         specs = self._specs()
         if producers := [aimed for spec in specs if (aimed := spec.towards(output_type)) is not None]:
@@ -214,7 +214,7 @@ class Registry:
     def assemble_towards(self, output_type: type) -> list[PlannedAgentSpec]:
         """Assemble an agent for each goal that gives an object of the type, of the actions of all agents.
 
-        There is none where a single agent has all that helps, or the actions do not go together.
+        The result is `None` if a single agent has all the helpful actions, or the actions do not go together.
         """
         if (specs := self._assembled.get(output_type)) is None:
             is_alone = sum(isinstance(agent, PlannedAgent) for agent in self._agents.values()) < 2

@@ -97,7 +97,7 @@ def _build_spec(scope: Sequence[object], output_type: type) -> PlannedAgentSpec:
 
 
 def _with_goals(spec: PlannedAgentSpec, output_type: type) -> PlannedAgentSpec | None:
-    """Return the agent with each action that gives an object of the type as a goal; `None` when there is none."""
+    """Return the agent with each action that gives an object of the type as a goal, or `None`."""
     goals = tuple(
         GoalSpec(
             Goal(action.name, {action.condition_ran: True}),

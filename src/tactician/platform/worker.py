@@ -15,6 +15,7 @@ from tactician.platform.platform import Platform
 from tactician.process import AgentProcess
 from tactician.runs import DEFAULT_LEASE, RunRecord, RunStatus, RunStore
 from tactician.stores import Lease
+from tactician.suggestions import suggest_options
 from tactician.text import describe_error
 
 _logger = get_logger(__name__)
@@ -24,6 +25,7 @@ _PRUNE_INTERVAL: Final = 600.0
 """Seconds between deletions of old runs."""
 
 
+@suggest_options
 class Worker:
     """Worker that claims runs of what is registered on a platform, and continues them.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Literal, TypeAlias
 
+from tactician.data_fields import CodeOnly
 from tactician.frozen import frozen
 from tactician.process.objects import DEFAULT_BINDING
 from tactician.process.stored_types import SavedObject
@@ -31,7 +32,7 @@ class BoardChange:
     numbers: tuple[int, ...] = ()
     value: object = None
     name: str = ""
-    saved: SavedObject | None = None
+    saved: CodeOnly[SavedObject | None] = None
 
 
 @frozen

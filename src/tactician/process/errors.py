@@ -48,7 +48,7 @@ def describe_failure(error: BaseException) -> str:
 
 
 def _find_line(error: BaseException) -> str | None:
-    """Return the file and line of the innermost code of the user; `None` when there is none in the traceback."""
+    """Return the file and line of the innermost code of the user in the traceback, or `None`."""
     cause = error if error.__traceback__ is not None or error.__cause__ is None else error.__cause__
     lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(cause.__traceback__)]
     own = [(file, line) for file, line in lines if not file.startswith(("<", *_list_foreign_folders()))]

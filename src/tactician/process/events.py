@@ -22,7 +22,7 @@ class ProcessStarted(Event):
 
     usual_level: ClassVar[int] = logging.INFO
     opens: ClassVar[str | None] = SpanKind.RUN
-    enters: ClassVar[bool] = False  # whoever makes single steps may do other things between them
+    enters: ClassVar[bool] = False  # a caller that makes single steps may do other things between them
 
     agent: str
     goals: tuple[str, ...]
@@ -81,7 +81,7 @@ class PlanningEnded(Event):
         return SpanFacts(error=self.error, facts={"steps": steps})
 
     def describe(self) -> str:
-        """Return the plan, or why there is none."""
+        """Return the plan, or the reason for its lack."""
         outcome = "no plan" if self.plan is None else f"the plan {self.plan}"
         return f"finds {outcome if self.error is None else self.error}, {self.seconds * 1000:.1f} ms"
 

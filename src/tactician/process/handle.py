@@ -159,7 +159,7 @@ class ProcessHandle(ABC):
 
     @abstractmethod
     async def outlook(self) -> Plan | None:
-        """Return the plan that the next `tick` follows, without following it; `None` when there is none.
+        """Return the plan that the next `tick` follows, without following it, or `None`.
 
         Actions that wait are run before it.
         """

@@ -25,7 +25,7 @@ class IdleProcess:
         agent: description of the agent.
         options: settings of the process.
         state: state of the process.
-        progress: checkpoints of its actions, by their keys; `None` when there are none.
+        progress: checkpoints of its actions, by their keys, or `None`.
         turns: number of calls of models that the budget has counted.
         actions: number of actions that the budget has counted.
         used: usage of its model calls; `None` when there were none.

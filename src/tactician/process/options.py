@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from types import UnionType
-from typing import Final
+from typing import Annotated, Final
+
+import pydantic
 
 from tactician.amounts import need_amount
 from tactician.conversation import ChatUser
+from tactician.data_fields import CodeOnly
 from tactician.errors import (
     ConfigurationError,
     ModelConnectionError,
@@ -24,7 +27,8 @@ from tactician.frozen import frozen
 from tactician.planning import PlanningBudget
 from tactician.process.blackboard import Blackboard
 from tactician.process.handle import ProcessHandle
-from tactician.runs import Budget
+from tactician.process.stored_types import find_loaded_error, type_name
+from tactician.runs import Budget, restore_budget
 
 _PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError, ModelConnectionError, ConnectionError)
 
@@ -51,7 +55,10 @@ class ActionRetryPolicy:
     delay: float = 1.0
     factor: float = 2.0
     max_delay: float = 60.0
-    on: tuple[type[Exception], ...] = ()
+    on: tuple[
+        Annotated[type[Exception], pydantic.PlainValidator(find_loaded_error), pydantic.PlainSerializer(type_name)],
+        ...,
+    ] = ()
 
     def __post_init__(self) -> None:
         need_amount("ActionRetryPolicy.attempts", self.attempts, least=1, whole=True)
@@ -81,6 +88,10 @@ class ActionRetryPolicy:
 
 def _is_of_exceptions(kinds: object) -> bool:
     return isinstance(kinds, tuple) and all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds)
+
+
+def _restore_budget(saved: object, _: object) -> Budget:
+    return restore_budget(saved)
 
 
 DEFAULT_RETRIES: Final = ActionRetryPolicy()
@@ -115,9 +126,9 @@ class ProcessOptions:
         budget: limits of the process, with all that runs inside it: 50 actions, a million tokens and 2 US dollars, by
             default.
         memory_id: id of the memory that the process recalls at its start and adds its findings to; none, when `None`.
-        conversation_id: id of the conversation that the process takes part in, which begins with it if there is none.
-            What its actions `send` goes there, they find it by a parameter of the type `Conversation`, and the process
-            is `RESTING` between two messages of its user.
+        conversation_id: id of the conversation that the process takes part in; the process begins the conversation if
+            it does not exist. What its actions `send` goes there, they find it by a parameter of the type
+            `Conversation`, and the process is `RESTING` between two messages of its user.
         user: the user that the process works for, whom code inside it finds by `context.find(ChatUser)`. A conversation
             of the user is not found by others.
         blackboard: objects to begin with, besides those that the process is started with; the process has a copy.
@@ -135,18 +146,18 @@ class ProcessOptions:
         ConfigurationError: when a value is out of range or of the wrong type.
     """
 
-    budget: Budget = DEFAULT_BUDGET
+    budget: Annotated[Budget, pydantic.WrapValidator(_restore_budget), pydantic.Field(alias="limits")] = DEFAULT_BUDGET
     memory_id: str | None = None
     conversation_id: str | None = None
     user: ChatUser | None = None
-    blackboard: Blackboard | None = None
+    blackboard: CodeOnly[Blackboard | None] = None
     max_parallel: int = 1
     retry: ActionRetryPolicy = DEFAULT_RETRIES
     delay: float = 0.0
     tool_delay: float = 0.0
-    terminate_when: Callable[[ProcessHandle], str | Awaitable[str | None] | None] | None = None
+    terminate_when: CodeOnly[Callable[[ProcessHandle], str | Awaitable[str | None] | None] | None] = None
     verbosity: Verbosity | None = None
-    on_event: EventListener | None = None
+    on_event: CodeOnly[EventListener | None] = None
     planning: PlanningBudget | None = None
 
     def __post_init__(self) -> None:

@@ -367,7 +367,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         """Return a request without an answer that the process waits for.
 
         Raises:
-            ResponseError: when there is none, or the process has ended.
+            ResponseError: when no such request waits, or the process has ended.
             AlreadyAnsweredError: when the request has an answer.
         """
         state, checkpoint = self._state, self._context.checkpoint

@@ -13,11 +13,10 @@ from tactician.process.acting import Execution
 from tactician.process.blackboard import Blackboard
 from tactician.process.board_changes import BoardChange
 from tactician.process.options import ProcessOptions
-from tactician.process.saved_history import SavedRun, save_history
 from tactician.process.saved_state import (
     ProcessOrigin,
-    SavedChange,
     SavedState,
+    history_adapter,
     read_board,
     read_history,
     read_origin,
@@ -96,11 +95,11 @@ class ProcessProgress:
             order=state.order.copy(),
         )
 
-    def _save_change(self, change: BoardChange) -> SavedChange:
+    def _save_change(self, change: BoardChange) -> Data:
         # A live object must not keep the process: a store in memory has it for long.
         encode = partial(_encode, self._execution.agent, change.saved)
         value = Live(change.value, encode) if change.kind == "add" else change.value
-        return SavedChange(kind=change.kind, numbers=change.numbers, name=change.name, value=value)
+        return {"kind": change.kind, "numbers": change.numbers, "name": change.name, "value": value}
 
 
 @frozen
@@ -177,8 +176,8 @@ def _encode(agent: PlannedAgentSpec, saved: SavedObject | None, value: object) -
     return encode_object(value, agent) if saved is None else saved
 
 
-def _save_run(run: ActionRun) -> SavedRun:
-    return save_history([run])[0]
+def _save_run(run: ActionRun) -> object:
+    return history_adapter().dump_python([run], by_alias=True)[0]
 
 
 @cache

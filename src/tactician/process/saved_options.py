@@ -2,80 +2,32 @@
 
 from __future__ import annotations
 
-from typing import NotRequired
+from functools import cache
 
-from typing_extensions import TypedDict
+import pydantic
 
-from tactician.conversation import ChatUser
+from tactician.data_fields import list_data_fields
 from tactician.errors import ConfigurationError, StoredStateError
-from tactician.grammar import add_article
-from tactician.planning import PlanningBudget
-from tactician.process.options import ActionRetryPolicy, ProcessOptions, Verbosity, need_options
-from tactician.process.stored_types import find_error, is_importable, type_name
-from tactician.runs import restore_budget, save_budget
+from tactician.process.options import ProcessOptions, need_options
+from tactician.process.stored_types import is_importable
 
 
-class SavedRetries(TypedDict):
-    """Retry policy of actions; `on` are the names of types of errors."""
-
-    attempts: int
-    delay: float
-    factor: float
-    max_delay: float
-    on: list[str]
-
-
-class SavedOptions(TypedDict):
-    """Settings of a process that have a JSON form."""
-
-    limits: dict[str, float | None]
-    memory_id: str | None
-    conversation_id: NotRequired[str | None]
-    user: NotRequired[ChatUser | None]
-    max_parallel: int
-    delay: float
-    tool_delay: float
-    retry: SavedRetries
-    verbosity: Verbosity | None
-    planning: NotRequired[PlanningBudget | None]
-
-
-def save_options(options: ProcessOptions) -> SavedOptions:
+def save_options(options: ProcessOptions) -> object:
     """Return the options as JSON: all but the functions, and the blackboard, which is saved by itself."""
-    return SavedOptions(
-        limits=save_budget(options.budget),
-        memory_id=options.memory_id,
-        conversation_id=options.conversation_id,
-        user=options.user,
-        max_parallel=options.max_parallel,
-        delay=options.delay,
-        tool_delay=options.tool_delay,
-        retry=_save_retries(options.retry),
-        verbosity=options.verbosity,
-        planning=options.planning,
-    )
+    code_only = {field.name for field in list_data_fields(ProcessOptions) if field.is_code_only}
+    saved: object = _adapter().dump_python(options, by_alias=True, exclude=code_only)
+    return saved
 
 
-def restore_options(saved: SavedOptions) -> ProcessOptions:
+def restore_options(saved: object) -> ProcessOptions:
     """Restore options that were saved.
 
     Raises:
         StoredStateError: when they are not valid, or name a type of error that this program has not loaded.
     """
     try:
-        return ProcessOptions(
-            budget=restore_budget(saved["limits"]),
-            memory_id=saved["memory_id"],
-            conversation_id=saved.get("conversation_id"),
-            user=saved.get("user"),
-            max_parallel=saved["max_parallel"],
-            delay=saved["delay"],
-            tool_delay=saved["tool_delay"],
-            retry=_restore_retries(saved["retry"]),
-            verbosity=saved["verbosity"],
-            planning=saved.get("planning"),
-        )
-    except ConfigurationError as error:
+        return _adapter().validate_python(saved)
+    except (pydantic.ValidationError, ConfigurationError) as error:
         raise StoredStateError(f"The snapshot holds options that are not valid: {error}") from error
 
 
@@ -100,30 +52,6 @@ def check_options(options: ProcessOptions | None) -> None:
             )
 
 
-def _save_retries(policy: ActionRetryPolicy) -> SavedRetries:
-    return SavedRetries(
-        attempts=policy.attempts,
-        delay=policy.delay,
-        factor=policy.factor,
-        max_delay=policy.max_delay,
-        on=[type_name(kind) for kind in policy.on],
-    )
-
-
-def _restore_retries(saved: SavedRetries) -> ActionRetryPolicy:
-    return ActionRetryPolicy(
-        attempts=saved["attempts"],
-        delay=saved["delay"],
-        factor=saved["factor"],
-        max_delay=saved["max_delay"],
-        on=tuple(_find_known_error(name) for name in saved["on"]),
-    )
-
-
-def _find_known_error(name: str) -> type[Exception]:
-    if (kind := find_error(name)) is None:
-        raise StoredStateError(
-            f"The snapshot says to try again after {add_article(name)}, which this "
-            "program has not loaded: import its module."
-        )
-    return kind
+@cache
+def _adapter() -> pydantic.TypeAdapter[ProcessOptions]:
+    return pydantic.TypeAdapter(ProcessOptions)

@@ -5,33 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Final, Literal, TypeVar, cast
+from typing import Annotated, Final, TypeVar, cast
 
 import pydantic
+from pydantic_core import InitErrorDetails, PydanticCustomError
 from typing_extensions import TypedDict
 
+from tactician.data_fields import find_missing
 from tactician.errors import StoredStateError
 from tactician.events import new_id
 from tactician.frozen import frozen
 from tactician.process.board_changes import BoardChange
 from tactician.process.options import ProcessOptions
 from tactician.process.order import Order
-from tactician.process.saved_history import SavedRun, restore_history
-from tactician.process.saved_options import SavedOptions, restore_options, save_options
+from tactician.process.saved_options import restore_options, save_options
 from tactician.process.state import ActionRun, ProcessStatus
 from tactician.runs import Checkpoint, Live, PendingRequest, revive
 
 T = TypeVar("T")
-
-
-class SavedOrigin(TypedDict):
-    """Beginning of a process: what never changes."""
-
-    id: str
-    agent: str
-    began_at: float
-    options: SavedOptions
-    recipe: dict[str, pydantic.JsonValue] | None
 
 
 class SavedState(TypedDict):
@@ -48,24 +39,34 @@ class SavedState(TypedDict):
     order: Order
 
 
-class SavedChange(TypedDict):
-    """Change of a blackboard."""
+def _keep_saved(value: object) -> dict[str, object]:
+    """Return options as they are stored: they are read when they are needed, for which errors have to be loaded."""
+    if not isinstance(value, dict):
+        raise PydanticCustomError("options", "the options are not an object")
+    if missing := find_missing(ProcessOptions, value):
+        mistakes = [InitErrorDetails(type="missing", loc=(name,), input=value) for name in missing]
+        raise pydantic.ValidationError.from_exception_data("ProcessOptions", mistakes)
+    return value
 
-    kind: Literal["add", "move", "hide", "show", "clear", "condition"]
-    numbers: tuple[int, ...]
-    name: str
-    value: object
+
+def _write_options(options: ProcessOptions | dict[str, object]) -> object:
+    return save_options(options) if isinstance(options, ProcessOptions) else options
 
 
 @frozen
 class ProcessOrigin:
-    """Beginning of a process, as it was stored: what never changes."""
+    """Beginning of a process, as it is stored: what never changes."""
 
     id: str
     agent: str
     began_at: float
     recipe: Mapping[str, pydantic.JsonValue] | None
-    _options: ProcessOptions | SavedOptions
+    _options: Annotated[
+        ProcessOptions | dict[str, object],
+        pydantic.PlainValidator(_keep_saved),
+        pydantic.PlainSerializer(_write_options),
+        pydantic.Field(alias="options"),
+    ]
 
     @property
     def options(self) -> ProcessOptions:
@@ -98,7 +99,7 @@ def read_history(data: Mapping[str, object]) -> list[ActionRun]:
         StoredStateError: when it cannot be read.
     """
     items = _items(data.get("history"))
-    saved = iter(restore_history(revive_all(items, _history_adapter())))
+    saved = iter(revive_all(items, history_adapter()))
     return [cast("ActionRun", item.value) if isinstance(item, Live) else next(saved) for item in items]
 
 
@@ -108,17 +109,12 @@ def read_origin(data: Mapping[str, object]) -> ProcessOrigin:
     Raises:
         StoredStateError: when it cannot be read.
     """
-    return revive(data.get("origin"), _read_origin)
+    return revive(data.get("origin"), _origin_adapter().validate_python)
 
 
 def save_origin(origin: ProcessOrigin) -> Live[ProcessOrigin]:
     """Return the beginning of a process as a value of its checkpoint."""
     return Live(origin, _write_origin)
-
-
-def _read_origin(value: object) -> ProcessOrigin:
-    saved = _origin_adapter().validate_python(value)
-    return ProcessOrigin(saved["id"], saved["agent"], saved["began_at"], saved["recipe"], saved["options"])
 
 
 def read_board(data: Mapping[str, object]) -> list[BoardChange]:
@@ -127,8 +123,7 @@ def read_board(data: Mapping[str, object]) -> list[BoardChange]:
     Raises:
         StoredStateError: when they cannot be read.
     """
-    changes = revive_all(_items(data.get("board")), _changes_adapter())
-    return [BoardChange(change["kind"], change["numbers"], change["value"], change["name"]) for change in changes]
+    return revive_all(_items(data.get("board")), _changes_adapter())
 
 
 def revive_all(items: Iterable[object], adapter: pydantic.TypeAdapter[list[T]]) -> list[T]:
@@ -147,19 +142,13 @@ def _items(value: object) -> list[object]:
     raise StoredStateError(f"The saved state of the process cannot be read: {type(value).__name__} instead of a list.")
 
 
-def _write_origin(origin: ProcessOrigin) -> SavedOrigin:
-    return SavedOrigin(
-        id=origin.id,
-        agent=origin.agent,
-        began_at=origin.began_at,
-        options=save_options(origin.options),
-        recipe=None if origin.recipe is None else dict(origin.recipe),
-    )
+def _write_origin(origin: ProcessOrigin) -> object:
+    return _origin_adapter().dump_python(origin, by_alias=True)
 
 
 @cache
-def _origin_adapter() -> pydantic.TypeAdapter[SavedOrigin]:
-    return pydantic.TypeAdapter(SavedOrigin)
+def _origin_adapter() -> pydantic.TypeAdapter[ProcessOrigin]:
+    return pydantic.TypeAdapter(ProcessOrigin)
 
 
 @cache
@@ -168,13 +157,14 @@ def _state_adapter() -> pydantic.TypeAdapter[SavedState]:
 
 
 @cache
-def _changes_adapter() -> pydantic.TypeAdapter[list[SavedChange]]:
-    return pydantic.TypeAdapter(list[SavedChange])
+def _changes_adapter() -> pydantic.TypeAdapter[list[BoardChange]]:
+    return pydantic.TypeAdapter(list[BoardChange])
 
 
 @cache
-def _history_adapter() -> pydantic.TypeAdapter[list[SavedRun]]:
-    return pydantic.TypeAdapter(list[SavedRun])
+def history_adapter() -> pydantic.TypeAdapter[list[ActionRun]]:
+    """Return the adapter of histories to their stored form."""
+    return pydantic.TypeAdapter(list[ActionRun])
 
 
 _FAILURES: Final = frozenset({ProcessStatus.FAILED, ProcessStatus.TERMINATED, ProcessStatus.KILLED})

@@ -56,9 +56,9 @@ class ProcessSaver:
 
     @property
     def is_unrecorded(self) -> bool:
-        """True when the process has ended, and its record does not say so: whoever ran it was interrupted before.
+        """True when the process has ended, and its record does not say so: its program was interrupted before.
 
-        Whoever kills a process writes the record, which this program may not have read.
+        The program that kills a process writes the record, and this program may not have read it yet.
         """
         run, status = self._run, self._state.status
         has_ended = status.is_terminal and status is not ProcessStatus.KILLED

@@ -109,8 +109,8 @@ class ActionSelector:
     async def select_beside(self, running: Sequence[ActionSpec] = ()) -> Selection:
         """Select the actions that start beside those that run or wait, and change nothing.
 
-        These are actions that waited and have an answer, and actions of the plan. Where the best plan from here is not
-        the rest of the followed plan, or there is no plan, there are none of the latter. So nothing is planned
+        These are actions that waited and have an answer, and actions of the plan. No action of the plan starts if the
+        best plan from here is not the rest of the followed plan, or if no plan exists. So nothing is planned
         around a person who has not answered yet, and the next step plans once all others have ended.
         """
         agent, answered = self._execution.agent, self._find_answered(running)

@@ -201,7 +201,7 @@ class PlannedAgentSpec:
         return replace(self, instance=instance)
 
     def towards(self, kind: type) -> PlannedAgentSpec | None:
-        """Return the same agent with only those goals that give an object of the type; `None` when there is none."""
+        """Return the same agent with only those goals that give an object of the type, or `None`."""
         goals = tuple(goal for goal in self.goals if any(issubclass(t, kind) for t in goal.output_types))
         return replace(self, goals=goals, refresher=partial(_refresh_towards, self, kind)) if goals else None
 

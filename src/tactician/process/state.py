@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Annotated, Final
 from weakref import WeakValueDictionary
+
+import pydantic
 
 from tactician.errors import Replan
 from tactician.frozen import frozen
@@ -23,7 +25,7 @@ ProcessStatus = RunStatus
 
 @frozen
 class ActionRun:
-    """Entry of the history of a process: an action that was run.
+    """Entry of the history of a process: an action that was run. The history is stored in the form of its entries.
 
     Attributes:
         started_at: seconds since the epoch.
@@ -38,7 +40,7 @@ class ActionRun:
     action: str
     started_at: float
     seconds: float
-    tally: UsageTally = field(repr=False)
+    tally: Annotated[UsageTally, pydantic.Field(alias="usage")] = field(repr=False)
     outputs: tuple[str, ...] = ()
     error: str | None = None
     attempts: int = 1
@@ -110,7 +112,7 @@ class ProcessState:
         replans: number of actions in a row that asked to plan again.
         order: the order in which results go onto the blackboard.
         began_at: time of creation, in seconds since the epoch.
-        plan: the plan that is followed; `None` when there is none, and once the process is stuck or has ended.
+        plan: the plan that is followed; `None` before the first plan, and once the process is stuck or has ended.
     """
 
     blackboard: Blackboard

@@ -13,6 +13,7 @@ import pydantic
 from typing_extensions import TypedDict
 
 from tactician.errors import DeclarationError, StoredStateError
+from tactician.grammar import add_article
 from tactician.text import describe_error
 
 
@@ -28,6 +29,20 @@ def type_name(kind: type) -> str:
 def find_error(name: str) -> type[Exception] | None:
     """Return the type of error of that name, if the program has loaded it; nothing is imported."""
     return next((kind for kind in _iterate_subtypes(Exception) if type_name(kind) == name), None)
+
+
+def find_loaded_error(name: object) -> type[Exception]:
+    """Return the type of error that has been stored by its name.
+
+    Raises:
+        StoredStateError: when the program has not loaded it.
+    """
+    if (kind := find_error(str(name))) is None:
+        raise StoredStateError(
+            f"The snapshot says to try again after {add_article(str(name))}, which this "
+            "program has not loaded: import its module."
+        )
+    return kind
 
 
 def is_loaded_name(name: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tactician.documents import did_you_mean
 from tactician.errors import Rejected
 from tactician.frozen import frozen
 from tactician.planning import NIRVANA, Goal, WorldState
@@ -16,6 +15,7 @@ from tactician.process.objects import DEFAULT_BINDING
 from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ProcessState
 from tactician.runs import OutputError
+from tactician.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from tactician.planning import Explanation

@@ -9,6 +9,7 @@ from datetime import date
 from typing import Literal, TypeAlias
 
 from tactician.runs import RunContext
+from tactician.suggestions import suggest_options
 
 Place: TypeAlias = Literal["beginning", "end"]
 
@@ -30,6 +31,7 @@ class PromptContributor(ABC):
         return self.contribution()
 
 
+@suggest_options
 @dataclass(frozen=True)
 class Persona(PromptContributor):
     """Persona of the model.
@@ -57,6 +59,7 @@ class Persona(PromptContributor):
         return "\n".join(_format_sentence(line) for line in lines if line)
 
 
+@suggest_options
 @dataclass(frozen=True)
 class RoleGoalBackstory(PromptContributor):
     """Persona in three parts: role, goal and backstory, as in CrewAI."""
@@ -70,6 +73,7 @@ class RoleGoalBackstory(PromptContributor):
         return f"Role: {self.role}\nGoal: {self.goal}\nBackstory: {self.backstory}"
 
 
+@suggest_options
 @dataclass(frozen=True)
 class CurrentDate(PromptContributor):
     """Current date, at the end of the instructions, so that a provider can cache the text before it.
@@ -91,6 +95,7 @@ class CurrentDate(PromptContributor):
         return self.contribution() if self.today else _format_day(date.fromtimestamp(context.clock.time()))
 
 
+@suggest_options
 @dataclass(frozen=True)
 class KnowledgeCutoff(PromptContributor):
     """Last day of the training data of a model. Models with a `knowledge_cutoff` among their features get theirs.

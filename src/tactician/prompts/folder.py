@@ -9,10 +9,12 @@ from pathlib import Path
 from tactician.errors import ConfigurationError
 from tactician.prompts.texts import find_text_file, read_text_file
 from tactician.prompts.variables import render_variables
+from tactician.suggestions import suggest_options
 
 _ENDINGS = ("", ".md", ".txt", ".prompt")
 
 
+@suggest_options
 class FolderPrompts:
     """Folder of templates: the prompt `support/greeting` is `support/greeting.md`, `.txt` or `.prompt`.
 

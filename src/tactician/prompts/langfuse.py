@@ -14,6 +14,7 @@ from tactician.environment import read_environment
 from tactician.errors import ConfigurationError
 from tactician.llm import http_session, read_body
 from tactician.prompts.variables import render_variables
+from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -38,7 +39,7 @@ class _Prompt(BaseModel):
 
     @property
     def text(self) -> str:
-        """The instructions: the system messages, or all messages when there are none."""
+        """The instructions: the system messages, or all messages without these."""
         if isinstance(self.prompt, str):
             return self.prompt
         messages = [message for message in self.prompt if message.content]
@@ -46,6 +47,7 @@ class _Prompt(BaseModel):
         return "\n\n".join(message.content for message in instructions or messages)
 
 
+@suggest_options
 class LangfusePrompts:
     """Prompts of a project in Langfuse, cached, and for longer while Langfuse does not answer.
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from tactician.config import PromptSettings, load_settings
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError
 from tactician.prompts.folder import FolderPrompts
 from tactician.prompts.langfuse import LangfusePrompts
+from tactician.suggestions import did_you_mean
 
 
 class PromptProvider(Protocol):
@@ -46,7 +46,7 @@ class PromptProviders:
         """Return the provider with a name.
 
         Raises:
-            ConfigurationError: when there is none, or what `tactician.toml` says of it is wrong.
+            ConfigurationError: when no provider has the name, or its settings in `tactician.toml` are wrong.
         """
         if (provider := self._known.get(name)) is not None:
             return provider

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import ClassVar
 
 from tactician.prompts.contributors import PromptContributor
+from tactician.suggestions import suggest_options
 from tactician.tools import RenamedTool, Tool, ToolLike, as_tool, find_declared_tools, snake_case
 
 _MARK = 6
@@ -53,6 +54,7 @@ class LlmReference(PromptContributor):
         return "\n".join(line for line in lines if line)
 
 
+@suggest_options
 @dataclass(frozen=True)
 class Reference(LlmReference):
     """Reference made of a text, of tools, or of both.

@@ -24,6 +24,7 @@ from tactician.rag.segmentation import drop_accents, separate_signs
 from tactician.rag.similar_words import Vocabulary
 from tactician.rag.sources import DocumentSource, find_sources, read_file
 from tactician.rag.text_query import Clause, ClauseKind, Occurrence, TextQuery, parse_text_query
+from tactician.suggestions import suggest_options
 
 _MAX_BYTES: Final = 5_000_000
 _AT_ONCE: Final = 500
@@ -31,6 +32,7 @@ _WORD: Final = re.compile(r"\w+")
 _PLAIN: Final = (MediaKind.MARKDOWN, MediaKind.TEXT, MediaKind.RST, MediaKind.CODE)
 
 
+@suggest_options
 class FolderLibrary(TextSearch, RegexSearch):
     """Text files in a folder: Markdown, plain text and source code, as they are at the time of a search.
 

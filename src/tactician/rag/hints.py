@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tactician.prompts import PromptContributor
+from tactician.suggestions import suggest_options
 
 
+@suggest_options
 @dataclass(frozen=True)
 class HypotheticalDocument(PromptContributor):
     """Hint to search for a text that might answer the question, instead of the question itself.

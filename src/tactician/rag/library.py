@@ -36,6 +36,7 @@ from tactician.rag.parser_process import DEFAULT_LIMITS, ParserLimits
 from tactician.rag.reranking import CANDIDATES, Reranker
 from tactician.rag.text_query import TextQuery, parse_question, parse_text_query
 from tactician.runs import report_retrieval
+from tactician.suggestions import suggest_options
 
 SequenceT = TypeVar("SequenceT", bound=Sequence[object])
 _Rankings: TypeAlias = Mapping[SearchMethod, Sequence[RankedChunk]]
@@ -46,6 +47,7 @@ VECTOR_WEIGHT: Final = 1 / 3
 _NO_VECTORS: Final = "The library has no embedder: these hits come from words alone."
 
 
+@suggest_options
 class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
     """Documents that can be searched. With an embedder, it is a `VectorLibrary`, which searches by meaning too.
 
@@ -246,6 +248,7 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
         return SearchResults(tuple(hits), method)
 
 
+@suggest_options
 class VectorLibrary(Library, VectorSearch):
     """Library with vectors: `Library(..., embedder=...)`.
 

@@ -16,6 +16,7 @@ from tactician.rag.postgres_connection import PostgresConnection, keep_connectio
 from tactician.rag.postgres_schema import create_tables
 from tactician.rag.regex_match import MAX_SECONDS
 from tactician.rag.sql_store import SqlChunkStore, Work
+from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from asyncpg import Pool
@@ -24,6 +25,7 @@ T = TypeVar("T")
 _CONNECTIONS: Final = 8
 
 
+@suggest_options
 class PostgresChunkStore(SqlChunkStore):
     """Documents in a PostgreSQL database, which several processes may share. It needs the extra `postgres`.
 

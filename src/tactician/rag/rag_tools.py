@@ -31,6 +31,7 @@ from tactician.rag.operations import (
 from tactician.rag.result_text import format_chunks, format_element, format_hits
 from tactician.rag.retrieved_chunks import RetrievedChunks
 from tactician.runs import RunContext
+from tactician.suggestions import suggest_options
 from tactician.tools import ToolLike, tool
 
 _NOTES: Final = (
@@ -72,6 +73,7 @@ class RagSearch:
 SearchListener: TypeAlias = Callable[[RagSearch], object]
 
 
+@suggest_options
 @dataclass(frozen=True)
 class RagTools(LlmReference):
     """Library as a reference. The model has tools for the searches that the library can do, and no others.

@@ -12,6 +12,7 @@ from tactician.ai import Ai
 from tactician.llm import ModelLike
 from tactician.rag.operations import ChunkHit
 from tactician.runs import RunContext
+from tactician.suggestions import suggest_options
 
 CANDIDATES: Final = 20
 """Hits that are ordered anew."""
@@ -32,6 +33,7 @@ class HitOrder(BaseModel):
     numbers: list[int] = Field(max_length=100)
 
 
+@suggest_options
 class ModelReranker(Reranker):
     """Language model that orders hits by how well they answer the query. It is asked once for each search.
 

@@ -16,10 +16,12 @@ from tactician.rag.library_memory import LibraryMemory
 from tactician.rag.regex_match import MAX_SECONDS
 from tactician.rag.sql_store import SqlChunkStore, Work
 from tactician.rag.sqlite_connection import MEMORY, SqliteConnection, complete, open_connection
+from tactician.suggestions import suggest_options
 
 T = TypeVar("T")
 
 
+@suggest_options
 class SqliteChunkStore(SqlChunkStore):
     """Documents in an SQLite file, which several processes may share; in memory without a path.
 

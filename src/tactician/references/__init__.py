@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
+    from tactician.data_fields import CODE_ONLY as CODE_ONLY
     from tactician.references.entries import CONTRIBUTOR_KINDS as CONTRIBUTOR_KINDS
     from tactician.references.entries import REFERENCE_KINDS as REFERENCE_KINDS
     from tactician.references.entries import EntryKind as EntryKind
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from tactician.references.entries import create_contributor as create_contributor
     from tactician.references.entries import create_reference as create_reference
     from tactician.references.entries import describe_entry as describe_entry
-    from tactician.references.entry_fields import CODE_ONLY as CODE_ONLY
     from tactician.references.entry_fields import EntryObject as EntryObject
     from tactician.references.entry_fields import EntryPath as EntryPath
     from tactician.references.entry_fields import EntryScope as EntryScope
@@ -40,7 +40,8 @@ else:
                 "CONTRIBUTOR_KINDS REFERENCE_KINDS EntryKind ReferenceKind create_contributor create_reference "
                 "describe_entry"
             ),
-            "tactician.references.entry_fields": "CODE_ONLY EntryObject EntryPath EntryScope confine_paths",
+            "tactician.data_fields": "CODE_ONLY",
+            "tactician.references.entry_fields": "EntryObject EntryPath EntryScope confine_paths",
             "tactician.references.folder": "FolderReference LocalDirectory",
             "tactician.references.git": "DEFAULT_SCHEMES RepositoryAddress fetch_repository find_cache_folder",
             "tactician.references.late_kinds": "LATE_KINDS LateKind WritePath",

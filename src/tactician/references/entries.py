@@ -13,7 +13,8 @@ from pydantic import ConfigDict, JsonValue, TypeAdapter
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 from typing_extensions import TypedDict
 
-from tactician.documents import Data, did_you_mean
+from tactician.data_fields import CODE_ONLY
+from tactician.documents import Data
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.grammar import add_article
 from tactician.names import NameProblem, find_import_path
@@ -29,13 +30,14 @@ from tactician.prompts import (
     RoleGoalBackstory,
     as_contributor,
 )
-from tactician.references.entry_fields import CODE_ONLY, EntryScope
+from tactician.references.entry_fields import EntryScope
 from tactician.references.folder import LocalDirectory
 from tactician.references.late_kinds import LATE_KINDS, WritePath
 from tactician.references.package_resource import PackageResource, TextFile
 from tactician.references.python_api import PythonApi
 from tactician.references.repository import GitRepository
 from tactician.references.web_page import WebPage
+from tactician.suggestions import did_you_mean
 from tactician.tools import resolve_hints
 
 EntryKind: TypeAlias = Callable[..., object]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, TypeAlias
 
-from pydantic import BeforeValidator, PlainValidator, ValidationInfo
+from pydantic import BeforeValidator, ValidationInfo
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
@@ -52,16 +52,10 @@ def _find_object(value: object, info: ValidationInfo) -> object:
         raise ValueError(str(error)) from error
 
 
-def _refuse(value: object) -> object:
-    raise ValueError("only the code of a program can set it")
-
-
 EntryPath: TypeAlias = Annotated[str | Path, BeforeValidator(_resolve)]
 """Path of a file or folder; in an entry of a file, relative to the file."""
 EntryObject: TypeAlias = Annotated[object, BeforeValidator(_find_object)]
 """Object of a program; in an entry of a file, its full name, which has to be allowed."""
-CODE_ONLY: Final = PlainValidator(_refuse)
-"""Mark of a field that entries of files cannot set."""
 
 
 def confine_paths(folder: Path, root: Path) -> Callable[[str], Path]:

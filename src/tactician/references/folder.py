@@ -17,6 +17,7 @@ from tactician.errors import ToolError
 from tactician.grammar import format_count
 from tactician.prompts import LlmReference
 from tactician.references.entry_fields import EntryPath
+from tactician.suggestions import suggest_options
 from tactician.text import replace_surrogates
 from tactician.tools import Workspace, matches_name, tool
 
@@ -125,6 +126,7 @@ class FolderReference(LlmReference):
         return paths
 
 
+@suggest_options
 @dataclass(frozen=True)
 class LocalDirectory(FolderReference):
     """Folder of this machine as a reference.

@@ -8,8 +8,10 @@ from pathlib import Path
 from tactician.errors import ConfigurationError
 from tactician.prompts import LlmReference, find_package_folders, find_text_file, read_text_file
 from tactician.references.entry_fields import EntryPath
+from tactician.suggestions import suggest_options
 
 
+@suggest_options
 @dataclass(frozen=True)
 class TextFile(LlmReference):
     """Text of a file as a reference. The file is read on creation.
@@ -32,6 +34,7 @@ class TextFile(LlmReference):
         object.__setattr__(self, "notes", read_text_file(Path(self.path), f"The file {Path(self.path).name!r}"))
 
 
+@suggest_options
 @dataclass(frozen=True)
 class PackageResource(LlmReference):
     """Text of a file inside of an installed package as a reference. The package is not imported.

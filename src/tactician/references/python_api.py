@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, ToolError
 from tactician.prompts import LlmReference, find_package_folders
 from tactician.references.python_source import ApiEntry, PythonSource, read_python_source
+from tactician.suggestions import did_you_mean, suggest_options
 from tactician.tools import tool
 
 _MOST_LISTED: Final = 100
@@ -19,6 +19,7 @@ _MAX_TEXT: Final = 20_000
 _WORD: Final = re.compile(r"\w+")
 
 
+@suggest_options
 @dataclass(frozen=True)
 class PythonApi(LlmReference):
     """API of Python packages as a reference: signatures and docstrings of their public classes and functions.

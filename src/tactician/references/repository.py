@@ -9,15 +9,17 @@ from urllib.parse import urlsplit
 
 from typing_extensions import override
 
+from tactician.data_fields import CODE_ONLY
 from tactician.errors import ConfigurationError, ToolError
-from tactician.references.entry_fields import CODE_ONLY
 from tactician.references.folder import FolderReference
 from tactician.references.git import DEFAULT_SCHEMES, RepositoryAddress, fetch_repository, find_cache_folder
+from tactician.suggestions import suggest_options
 from tactician.tools import Workspace
 
 _EVERYTHING: Final = ("*",)
 
 
+@suggest_options
 @dataclass(frozen=True)
 class GitRepository(FolderReference):
     """Git repository as a reference. The git command fetches it when the model first uses a tool.

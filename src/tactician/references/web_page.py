@@ -8,16 +8,18 @@ from urllib.parse import urlsplit
 
 from typing_extensions import override
 
+from tactician.data_fields import CODE_ONLY
 from tactician.errors import ConfigurationError, ToolError
 from tactician.prompts import LlmReference
-from tactician.references.entry_fields import CODE_ONLY
 from tactician.runs import RunContext
+from tactician.suggestions import suggest_options
 from tactician.tools import PageFetcher
 
 _HOUR: Final = 3600.0
 _MAX_CHARS: Final = 20_000
 
 
+@suggest_options
 @dataclass(frozen=True)
 class WebPage(LlmReference):
     """Readable text of a web page, which is fetched when a run first needs it.

@@ -217,7 +217,7 @@ class Checkpoint:
         return self.at(name if number == 1 else f"{name}#{number}")
 
     def at(self, key: str) -> Checkpoint:
-        """Return the checkpoint with this key; create it if there is none."""
+        """Return the checkpoint with this key, or create it."""
         if (children := self._children) is None:
             children = self._children = {}
         if (child := children.get(key)) is None:

@@ -45,7 +45,7 @@ class CallerTools:
     """Tools that the caller of a run executes: each agent inside has them whose answer is that of the outermost run.
 
     A call of one waits for the caller, as with `@tool(client_side=True)`. A tool of the agent overrides one of the same
-    name. The run keeps them, so that whoever continues it has them.
+    name. The run keeps them for the program that continues it.
 
     Attributes:
         specs: the tools, as the model sees them.
@@ -55,9 +55,9 @@ class CallerTools:
 
 
 def find_caller_tools(context: RunContext) -> tuple[ToolSpec, ...]:
-    """Return the tools of the caller of the outermost run, and of whoever resumed it.
+    """Return the tools that the callers sent who started and resumed the outermost run.
 
-    There are none for a run inside whose text is not the answer of the outermost run, such as that of a worker.
+    An inner run has none if its text is not the answer of the outermost run, such as the run of a worker.
     """
     if context.answer_level and len(context.path) > 1:
         return ()

@@ -343,7 +343,7 @@ class DurableRun:
         self.record = await self._runs.save(record, None if self._lease is None else self._lease.lease)
 
     def _check(self) -> None:
-        """Raise again what kept an earlier step from being saved: whoever has caught it cannot continue."""
+        """Raise the error again that kept an earlier step from being saved: code that caught it cannot continue."""
         if self._failure is not None:
             raise self._failure
 

@@ -24,7 +24,7 @@ class RunStarted(Event):
     Attributes:
         kind: kind of Runnable, as in the record of the run.
         is_resumed: true when it continues.
-        trace_parent: W3C trace context of whoever started the run, where it is known.
+        trace_parent: W3C trace context of the program that started the run, if known.
         place: the place of a run inside another, which is the same when the outermost run continues elsewhere.
         conversation_id: id of the conversation that it belongs to, if any.
     """
@@ -100,7 +100,7 @@ class RunSuspended(Event):
 
 @frozen(kw_only=True)
 class RequestAnswered(Event):
-    """Event of an answer to something that a run waited for; `by` is the name of whoever answered, if it is known."""
+    """Event of an answer to a request of a run; `by` is the name of the person who answered, if known."""
 
     usual_level: ClassVar[int] = logging.INFO
 

@@ -170,7 +170,7 @@ async def continue_run(
 
 
 async def end_overdue(record: RunRecord, lease: Lease, context: RunContext) -> None:
-    """End a run that was claimed, and whose deadline has passed by the clock of whoever decides when it continues.
+    """End a claimed run whose deadline has passed by the clock of its engine.
 
     Raises:
         StoredStateError: when its state cannot be read.

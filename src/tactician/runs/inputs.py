@@ -1,4 +1,4 @@
-"""Inputs of runs as they are stored: whoever continues a run has an equal input, or it is refused at the start."""
+"""Stored inputs of runs. An input that cannot be read back equal is refused when its run starts."""
 
 from __future__ import annotations
 

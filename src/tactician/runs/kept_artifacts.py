@@ -1,4 +1,4 @@
-"""Artifacts in the checkpoint of the outermost run, so that the result has them whoever continues the run."""
+"""Artifacts in the checkpoint of the outermost run, so that the result has them after any restart."""
 
 from __future__ import annotations
 

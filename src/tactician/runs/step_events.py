@@ -1,4 +1,4 @@
-"""Events of a durable run, which its steps keep: whoever looks at the run later sees what happened between them."""
+"""Events of a durable run, which its steps keep, so that later readers see what happened between the steps."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class PendingRequest:
         default: that answer, as JSON.
         problem: what was wrong with the last answer.
         is_answered: true when an answer is kept that the run has not taken yet.
-        required_role: the role that whoever answers must have; any, when `None`.
+        required_role: the role that is needed to answer; `None` for any.
         key: the name of the question for programs that show it, if it has one.
         client_request: method and parameters of a request that an MCP client answers in place of a person.
     """

@@ -1,4 +1,4 @@
-"""User that a run works for. The run keeps it, so that whoever continues the run has the same."""
+"""User that a run works for. The run keeps the user for the program that continues it."""
 
 from __future__ import annotations
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from tactician.extras import require_extra
 
 if TYPE_CHECKING:
+    from tactician.people import Person, load_people
     from tactician.serve.a2a import A2aSettings, GrpcSettings, a2a_app
     from tactician.serve.ag_ui import ag_ui_app
-    from tactician.serve.api import Person, RequestLimits, load_people
+    from tactician.serve.api import RequestLimits
     from tactician.serve.application import app
     from tactician.serve.mcp import ClientModel, ClientRoot, McpPublisher, McpResource, ServedPrompt, list_client_roots
 
@@ -45,6 +46,12 @@ def _load_api(name: str) -> object:
     return getattr(api, name)
 
 
+def _load_people(name: str) -> object:
+    from tactician import people
+
+    return getattr(people, name)
+
+
 def _load_mcp(name: str) -> object:
     from tactician.serve import mcp
 
@@ -65,8 +72,8 @@ def _load_ag_ui(name: str) -> object:
 
 _LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
     "app": ("serve", _load_app),
-    "Person": ("serve", _load_api),
-    "load_people": ("serve", _load_api),
+    "Person": ("serve", _load_people),
+    "load_people": ("serve", _load_people),
     "RequestLimits": ("serve", _load_api),
     "ServedPrompt": ("mcp", _load_mcp),
     "ClientModel": ("mcp", _load_mcp),

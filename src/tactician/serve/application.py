@@ -21,9 +21,10 @@ from typing_extensions import override
 
 from tactician.agents import planned_spec
 from tactician.frozen import frozen
+from tactician.people import Person
 from tactician.platform import Platform
 from tactician.runs import Runnable
-from tactician.serve.api import ApiOperation, ApiServer, Callers, Person, RequestLimits, api_routes, create_application
+from tactician.serve.api import ApiOperation, ApiServer, Callers, RequestLimits, api_routes, create_application
 from tactician.serve.dashboard import dashboard_routes, home_route
 from tactician.serve.mounted import MountedServer, check_rights
 

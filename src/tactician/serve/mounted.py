@@ -8,7 +8,8 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tactician.serve.api import ApiError, ApiServer, Person, Right, lift_time_limit
+from tactician.people import Person, Right
+from tactician.serve.api import ApiError, ApiServer, lift_time_limit
 
 _RIGHTS: Final[tuple[Right, ...]] = ("start", "answer")
 
@@ -26,7 +27,7 @@ def check_rights(person: Person) -> None:
 class MountedServer:
     """Server of another protocol. It ends its streams when the application stops.
 
-    What a request asks for is in its body, in the words of the protocol. So whoever calls needs the rights to start
+    What a request asks for is in its body, in the words of the protocol. So callers need the rights to start
     runs and to answer requests; roles are checked where a request requires one.
 
     Args:
@@ -44,7 +45,7 @@ class MountedServer:
         """Serve a request, as long as the application runs.
 
         Raises:
-            ApiError: when whoever calls may not.
+            ApiError: when the caller has no right to do so.
         """
         person: Person = scope["person"]
         check_rights(person)

@@ -36,7 +36,7 @@ class AgentFileNames(Names):
         """Return the class or the function of that name.
 
         Raises:
-            NameProblem: when there is none.
+            NameProblem: when the name is unknown.
         """
         if "." not in name and name not in self._registered:
             for module in self._modules:
@@ -54,7 +54,7 @@ class AgentFileNames(Names):
         """Return the type of that name, which must have a JSON form.
 
         Raises:
-            NameProblem: when there is none.
+            NameProblem: when the name is unknown.
         """
         kind = self.find(name)
         if not isinstance(kind, type):
@@ -84,7 +84,7 @@ class AgentFileNames(Names):
         An executor is a function of a `ToolCall`, or a class whose objects are callable or have a method `execute`.
 
         Raises:
-            NameProblem: when there is none.
+            NameProblem: when the name is unknown.
         """
         value = self.find(name)
         instance = self.create(name, value) if isinstance(value, type) else value
@@ -97,7 +97,7 @@ class AgentFileNames(Names):
         """Return a public method of a class, or a function of that name, bound to a new object of the class.
 
         Raises:
-            NameProblem: when there is none.
+            NameProblem: when the name is unknown.
         """
         kind = self.find(owner)
         attribute = None if name.startswith("_") else getattr(kind, name, None)

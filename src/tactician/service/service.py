@@ -45,12 +45,14 @@ from tactician.service.folder import AgentFolder
 from tactician.service.media import MediaService
 from tactician.service.names import AgentFileNames
 from tactician.service.options import AgentOptions, ModelOptions, model_options
+from tactician.suggestions import suggest_options
 from tactician.tools import ToolExecutor, ToolLike
 
 T = TypeVar("T", default=str)
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
+@suggest_options
 class AgentService(MediaService):
     """A platform by ids: agents by id and conversations by id, for a program that serves many users.
 
@@ -113,7 +115,7 @@ class AgentService(MediaService):
         """Forget an agent. What it has begun it finishes.
 
         Raises:
-            AgentNotFoundError: when there is none.
+            AgentNotFoundError: when the agent does not exist.
         """
         self.platform.unregister(agent_id)
 
@@ -272,7 +274,7 @@ class AgentService(MediaService):
         """Return a copy of a conversation.
 
         Raises:
-            ConversationNotFoundError: when there is none.
+            ConversationNotFoundError: when the conversation does not exist.
         """
         async with self.platform.conversations.look(conversation_id) as conversation:
             return conversation.copy()
@@ -293,7 +295,7 @@ class AgentService(MediaService):
             await self.platform.requests.give_up(part.run_id, self.context())
 
     async def insert_message(self, conversation_id: str, role: Role, content: str) -> str:
-        """Add a message to a conversation, which it begins if there is none.
+        """Add a message to a conversation; begin the conversation if it does not exist.
 
         An agent that is working in it sees the message in its next turn.
 
@@ -311,7 +313,7 @@ class AgentService(MediaService):
         """Remove a message; a tool call goes with its results.
 
         Returns:
-            Whether it is gone: not so when there is none, or when it belongs to a call that is still open.
+            True if it is gone; false if nothing was there, or if it belongs to a call that is still open.
 
         Raises:
             ConversationNotFoundError: when there is no such conversation.
@@ -323,7 +325,7 @@ class AgentService(MediaService):
         """Remove all but the last messages, and those that they cannot be without.
 
         Raises:
-            ConversationNotFoundError: when there is none.
+            ConversationNotFoundError: when the conversation does not exist.
         """
         async with self.platform.conversations.change(conversation_id) as conversation:
             conversation.truncate(keep_last)

@@ -54,7 +54,7 @@ class ScriptPolicy:
 async def run_skill_script(
     skill: Skill, path: str, arguments: Sequence[str], input: str, policy: ScriptPolicy, clock: Clock
 ) -> ProgramResult:
-    """Run a script of a skill to its end: in a sandbox, or where there is none as a program of this machine.
+    """Run a script of a skill to its end: in a sandbox, or on a machine without sandboxes as its program.
 
     Raises:
         ToolError: when there is no such script, or it takes too long.

@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from tactician.errors import ToolError
 from tactician.skills.front_matter import FrontMatter, FrontMatterError, FrontValue, read_front_matter
 from tactician.skills.rules import FILE_NAMES, find_skill_file, read_skill_file
+from tactician.suggestions import suggest_options
 from tactician.tools import Workspace
 
 ResourceKind: TypeAlias = Literal["scripts", "references", "assets"]
@@ -22,6 +23,7 @@ _MAX_DEPTH: Final = 8
 _REFERENCE = re.compile(r"(?<![\w./-])(?:scripts|references|assets)/[\w.-]+(?:/[\w.-]+)*")
 
 
+@suggest_options
 @dataclass(frozen=True)
 class Skill:
     """Agent skill of a folder.

@@ -11,7 +11,6 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from pydantic import Field
 from typing_extensions import override
 
-from tactician.documents import did_you_mean
 from tactician.errors import DeclarationError, ToolError
 from tactician.grammar import format_count
 from tactician.prompts import LlmReference
@@ -22,6 +21,7 @@ from tactician.skills.sandbox import ScriptLimits
 from tactician.skills.scripts import ScriptMode, ScriptPolicy, run_skill_script
 from tactician.skills.skill import Skill
 from tactician.skills.sources import SkillSource
+from tactician.suggestions import did_you_mean, suggest_options
 from tactician.text import replace_surrogates
 from tactician.tools import ProgramResult, Tool, tool
 
@@ -32,6 +32,7 @@ _NOTES: Final = (
 )
 
 
+@suggest_options
 @dataclass(frozen=True)
 class Skills(LlmReference):
     """Agent skills: folders with a `SKILL.md`, which a model activates when it needs them.
@@ -217,7 +218,7 @@ class Skills(LlmReference):
         """Return a skill by its name.
 
         Raises:
-            ToolError: when there is none.
+            ToolError: when no skill has the name.
         """
         by_name = {skill.name: skill for skill in self.skills}
         if (skill := by_name.get(name)) is None:

@@ -8,12 +8,12 @@ from dataclasses import field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from tactician.documents import did_you_mean
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError
 from tactician.extras import require_extra
 from tactician.frozen import frozen
 from tactician.stores.document_store import DocumentStore
+from tactician.suggestions import did_you_mean
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9.+-]+):(.*)", re.DOTALL)  # a single letter is a drive of Windows
 _SQLITE: Final = ("sqlite", "sqlite+aiosqlite")

@@ -51,7 +51,7 @@ class StoredDocument:
         created_at: time of the first save, set by the store.
         updated_at: time of the last save, set by the store.
         is_leased: true when somebody held the lease as the document was read; not part of the version.
-        owner: name of whoever held the lease then; empty when nobody did.
+        owner: name of the holder of the lease then; empty when nobody held it.
         lease_ends_at: seconds since the epoch, by the store's clock, when that lease ends unless it is renewed.
         steps: number of steps in the log as the document was read; not part of the version.
         number: place of the document in the order in which documents were saved first, set by the store.

@@ -23,8 +23,10 @@ from tactician.stores.document import AT_ONCE, PRIORITY_AGEING, Body, Lease, Sto
 from tactician.stores.document_store import DocumentStore
 from tactician.stores.memory_entry import MemoryEntry
 from tactician.stores.packing import TextPacker
+from tactician.suggestions import suggest_options
 
 
+@suggest_options
 class MemoryStore(DocumentStore):
     """Documents in the memory of this program.
 

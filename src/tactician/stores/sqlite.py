@@ -18,6 +18,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from tactician.errors import ConfigurationError
 from tactician.stores.sql import SqlStore
 from tactician.stores.tables import create_tables
+from tactician.suggestions import suggest_options
 
 T = TypeVar("T")
 _BUSY_SECONDS: Final = 30.0
@@ -25,6 +26,7 @@ _RETRY_SECONDS: Final = 0.01
 _OWNER_ONLY: Final = 0o600
 
 
+@suggest_options
 class SqliteStore(SqlStore):
     """Documents in an SQLite file, which several processes of a machine may share. It needs the extra `sql`.
 

@@ -6,9 +6,12 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tactician.suggestions import suggest_options
+
 _EPOCH = 1_700_000_000.0
 
 
+@suggest_options
 class FakeClock:
     """`Clock` that stands still until a sleep or `advance` moves it on.
 

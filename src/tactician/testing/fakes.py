@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from tactician.llm import as_model_source
 from tactician.process import AgentProcess, Blackboard, OperationContext, PlannedAgentSpec
 from tactician.runs import RunContext, Services
+from tactician.suggestions import suggest_options
 from tactician.testing.scripted import ScriptedModel
 from tactician.tools import ToolGroup, ToolGroups
 
 
+@suggest_options
 class FakeContext(OperationContext):
     """`OperationContext` for calling an action directly: over a scripted model, with objects on the blackboard.
 

@@ -23,6 +23,7 @@ from tactician.llm import (
 )
 from tactician.llm import ToolCall as CalledTool
 from tactician.model_classes import is_model
+from tactician.suggestions import suggest_options
 from tactician.testing.matching import RequestMatch
 
 
@@ -67,6 +68,7 @@ class _Reply:
         return True
 
 
+@suggest_options
 class When:
     """Condition of scripted replies, from `model.when(...)`."""
 
@@ -81,6 +83,7 @@ class When:
         return self._model
 
 
+@suggest_options
 class ScriptedModel:
     """`LanguageModel` that answers from a script: its steps in order, and replies to matching prompts.
 

@@ -49,7 +49,7 @@ class _Compiled:
 
     @cached_property
     def output_schema(self) -> JsonSchema | None:
-        """The JSON schema of the results; `None` where there is none."""
+        """The JSON schema of the results, or `None`."""
         if self.result_type is str:
             return {"type": "string"}
         if not is_structured(self.result_type):

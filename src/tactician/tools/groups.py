@@ -11,8 +11,8 @@ from typing import TypeAlias, cast
 
 from typing_extensions import override
 
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
+from tactician.suggestions import did_you_mean, suggest_options
 from tactician.tools.provider import ToolProvider
 from tactician.tools.selection import matches_name
 from tactician.tools.tool import Tool
@@ -30,6 +30,7 @@ class ToolGroupPermission(StrEnum):
     HOST_ACCESS = "host_access"
 
 
+@suggest_options
 class ToolGroup(ToolProvider):
     """Tools for a purpose: `ToolGroup("web", [search, fetch])`. Each tool carries the name of the group.
 

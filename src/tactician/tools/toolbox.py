@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, Replan, ToolError
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.loggers import get_logger
 from tactician.runs import RunContext, reset_current, set_current
+from tactician.suggestions import did_you_mean
 from tactician.text import describe_error, replace_surrogates
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.function import FunctionTool, tool
@@ -74,7 +74,7 @@ def require_declared_tools(owner: object) -> tuple[Tool, ...]:
     """Return the methods of an object that are declared with `@tool`.
 
     Raises:
-        DeclarationError: when there is none.
+        DeclarationError: when no tool has the name.
     """
     if not (declared := find_declared_tools(owner)):
         raise DeclarationError(type(owner).__name__, ["it has no method declared with @tool"])

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from tactician.events import Event
+from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,7 @@ class CaptureMode(StrEnum):
     FULL = "full"
 
 
+@suggest_options
 class Recorder:
     """Listener that records the events of runs for their traces.
 

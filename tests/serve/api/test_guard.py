@@ -6,9 +6,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from starlette.datastructures import Headers
 
 from tactician.errors import ConfigurationError
 from tactician.serve import Person, RequestLimits, app, load_people
+from tactician.serve.api.guard import Callers
+from tactician.serve.problems import ApiError
 from tests.serve.api.serving import create_platform, find, served, start
 
 ANNA, BERT, CARL = "anna-has-a-secret", "bert-has-a-secret", "carl-has-a-secret"
@@ -103,6 +106,22 @@ class TestLimits:
             statuses = [(await client.get("/api/agents")).status_code for _ in range(5)]
 
         assert statuses == [200, 200, 200, 429, 429]
+
+    def test_a_silent_caller_saves_no_more_requests_than_a_burst(self) -> None:
+        seconds = [0.0]
+        callers = Callers(None, RequestLimits(rate=100, burst=3), lambda: seconds[0])
+
+        def call() -> bool:
+            try:
+                callers.admit(Headers(), "127.0.0.1")
+            except ApiError:
+                return False
+            return True
+
+        call()
+        seconds[0] += 3600
+
+        assert [call() for _ in range(5)] == [True, True, True, False, False]
 
     @pytest.mark.parametrize("limits", [{"rate": 0}, {"burst": 0}, {"seconds": -1}, {"lease": 0}, {"body": 1.5}])
     def test_those_out_of_range_are_refused(self, limits: dict[str, int]) -> None:

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from tactician import Agent, OperationContext, PlannedAgent, Platform, UserInput, achieves_goal, action, planned_agent
 from tactician.process import ask_human
+from tactician.serve import RequestLimits
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.testing import ScriptedModel
 from tests.serve.api.serving import find, read_events, served, start, until
@@ -212,6 +213,44 @@ async def test_the_stream_of_an_inner_run_has_the_runs_inside_it() -> None:
     paths = {tuple(event["path"]) for event in inside}
     assert any(path[-1] == "Inner" for path in paths), paths
     assert ("Asker",) not in paths
+
+
+@planned_agent(description="Asks a process that asks another")
+class Visitor:
+    @achieves_goal("noted")
+    @action
+    async def visit(self, wish: UserInput, context: OperationContext) -> Note:
+        return await context.run_agent(Asker(), Note, wish)
+
+
+async def read_inner_stream(unread: int, most: int) -> list[tuple[str, str]]:
+    """Return the agents and types of the events of the process in the middle.
+
+    Args:
+        unread: number of events of the whole run that the reader has not seen.
+        most: number of events that the server keeps.
+    """
+    platform = Platform(ScriptedModel(), store=MemoryStore()).register(Visitor())
+    async with served(platform, limits=RequestLimits(events_per_run=most)) as client:
+        run_id = await start(client, "visitor", "A wish")
+        await find(client, run_id, "completed")
+        whole = [event for event in read_events((await client.get(f"/api/runs/{run_id}/events")).text) if event[0]]
+        (middle,) = (await client.get(f"/api/runs/{run_id}/details")).json()["children"]
+        session, _, number = whole[-1][0].rpartition("-")
+        answer = await client.get(
+            f"/api/runs/{middle['run']['id']}/events",
+            headers={"Last-Event-ID": f"{session}-{int(number) - unread}"},
+        )
+    events = [json.loads(data) for _, kind, data in read_events(answer.text) if kind != "end"]
+    return [(event["path"][-1], event["type"]) for event in events]
+
+
+async def test_a_reader_of_an_inner_run_goes_on_where_earlier_events_are_not_kept() -> None:
+    events = await read_inner_stream(unread=1_000, most=1_000)
+    inside = events[events.index(("Relay", "ProcessStarted")) :]
+    unread = len(inside) + 4  # and the end of the process around
+
+    assert await read_inner_stream(unread, most=unread) == inside
 
 
 @pytest.mark.parametrize("agent", ["asker", "talker"])

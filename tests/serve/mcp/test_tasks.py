@@ -14,8 +14,8 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, Export, Platform, achieves_goal, action, ask_human, planned_agent, tool
+from tactician.people import Right
 from tactician.serve import McpPublisher, Person, app
-from tactician.serve.api import Right
 from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.serve.mcp.kitchen import Order, add, delete

@@ -10,11 +10,11 @@ from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable
 from tactician.agents.composition import Member
 from tactician.agents.results import as_own_result
-from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.frozen import frozen
 from tactician.loop import DEFAULT_MAX_TURNS
 from tactician.runs import READS_MESSAGES, Budget, Input, InputTypes, RunContext, Runnable, RunResult
+from tactician.suggestions import did_you_mean, suggest_options
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -32,6 +32,7 @@ class Department:
     workers: Sequence[Runnable]
 
 
+@suggest_options
 class HierarchicalAgents(BaseRunnable[T_co]):
     """Executive that delegates to managers, who delegate to their workers.
 

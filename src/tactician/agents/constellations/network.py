@@ -29,12 +29,14 @@ from tactician.runs import (
     need_member,
     need_members,
 )
+from tactician.suggestions import suggest_options
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=object)
 DEFAULT_MAX_ROUNDS = 2
 
 
+@suggest_options
 class AgentNetwork(BaseRunnable[T_co]):
     """Discussion between peers, who speak in turn and see the earlier contributions as `[Peer]: text`.
 

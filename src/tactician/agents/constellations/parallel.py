@@ -13,11 +13,13 @@ from tactician.agents.results import Attempts, as_own_result, format_briefing, f
 from tactician.errors import DeclarationError
 from tactician.flow import FlowStep, Scheduler, StepCompleted, gather_or_suspend
 from tactician.runs import Budget, Input, InputTypes, RunContext, Runnable, RunResult, RunStatus, need_members
+from tactician.suggestions import suggest_options
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=object)
 
 
+@suggest_options
 class ParallelAgents(BaseRunnable[T_co]):
     """Members that work on the same input at once.
 

@@ -28,6 +28,7 @@ from tactician.runs import (
     need_member,
     need_named_members,
 )
+from tactician.suggestions import suggest_options
 
 T_co = TypeVar("T_co", covariant=True, default=object)
 _PROMPT = """Who should deal with the message?
@@ -39,6 +40,7 @@ The message: "{message}"
 Answer with the number only."""
 
 
+@suggest_options
 class RouterAgent(BaseRunnable[T_co]):
     """Router that asks a model once which Runnable should handle the input, and passes the input on unchanged.
 

@@ -184,7 +184,7 @@ def _collect_types(declared: Declarations, words: ConditionNames) -> dict[str, t
 
 
 def _build_stuck_handler(sources: Iterable[Source]) -> StuckHandler | None:
-    """Return a handler that asks each `handle_stuck` in turn; `None` when there is none."""
+    """Return a handler that asks each `handle_stuck` in turn, or `None`."""
     able = [source for source in sources if hasattr(source.kind, "handle_stuck")]
     return partial(_handle_stuck, able) if able else None
 

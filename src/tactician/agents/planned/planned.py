@@ -15,13 +15,13 @@ from tactician.agents.planned.methods import Source
 from tactician.agents.planned.planned_agent import DECLARED, AgentDeclaration, PlannedAgent
 from tactician.agents.planned.signatures import Provide
 from tactician.conversation import Conversation
-from tactician.documents import suggest_options
 from tactician.errors import DeclarationError
 from tactician.events import Event
 from tactician.planning import PlanningBudget
 from tactician.process import TOWARDS, Named, ProcessOptions
 from tactician.prompts import ContributorLike, LlmReference, as_contributor, check_reference
 from tactician.runs import Budget, Input, PendingRequest, Response, RunContext, RunResult
+from tactician.suggestions import suggest_options
 from tactician.tools import Tool, ToolRequest, find_caller_namespace
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Planned(Generic[T_co]):
 
 
 def _aim(self: object, kind: type) -> PlannedAgent | None:
-    """Return the agent with only those goals that give an object of the type; `None` when there is none."""
+    """Return the agent with only those goals that give an object of the type, or `None`."""
     return PlannedAgent(self).towards(kind)
 
 

@@ -14,7 +14,6 @@ from tactician.agents.planned.compilation import compile_classes
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
 from tactician.conversation import Conversation
-from tactician.documents import suggest_options
 from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
 from tactician.process import (
@@ -44,6 +43,7 @@ from tactician.runs import (
     run_blocking,
     start_run,
 )
+from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from tactician.diagrams import Diagram
@@ -109,6 +109,7 @@ class AgentDeclaration:
             )
 
 
+@suggest_options
 class PlannedAgent(BaseRunnable[T_co]):
     """Instance of a `@planned_agent` class as a Runnable.
 
@@ -159,7 +160,7 @@ class PlannedAgent(BaseRunnable[T_co]):
         return InputTypes(tuple(self._spec.generics.get(kind, kind) for kind in self._spec.types.values()))
 
     def towards(self, kind: type) -> PlannedAgent | None:
-        """Return the agent with only the goals that produce the type; `None` when there is none."""
+        """Return the agent with only the goals that produce the type, or `None`."""
         if (spec := self.spec.towards(kind)) is None:
             return None
         aimed = copy(self)

@@ -13,9 +13,9 @@ from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.evaluation import list_names, snake_case
 from tactician.agents.planned.expressions import Expression, is_expression
 from tactician.agents.planned.methods import ActionMethod, Declarations, Source
-from tactician.documents import find_closest
 from tactician.model_classes import is_model_class
 from tactician.process import DEFAULT_BINDING, UserInput
+from tactician.suggestions import find_closest
 
 _HOOKS = frozenset(("__getattr__", "__getattribute__"))
 

@@ -29,7 +29,7 @@ class RequiredInput:
     Attributes:
         label: the condition that the object is on the blackboard.
         type: the type.
-        producers: the actions that produce the object. When there is none, the model creates it.
+        producers: the actions that produce the object. Without any, the model creates it.
     """
 
     label: str

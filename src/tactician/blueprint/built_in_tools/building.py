@@ -22,10 +22,10 @@ from tactician.blueprint.built_in_tools.parts import (
 )
 from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Part
-from tactician.documents import did_you_mean
 from tactician.errors import DeclarationError
 from tactician.names import NameProblem
 from tactician.secrets import has_secret
+from tactician.suggestions import did_you_mean
 from tactician.tools import Tool, ToolLike
 
 FindTool = Callable[[Part | str, Builder], ToolLike | None]

@@ -9,7 +9,7 @@ from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.ensembles.task_parts import TaskItemPart, TaskPart
 from tactician.blueprint.schema_base import Part
-from tactician.documents import did_you_mean
+from tactician.suggestions import did_you_mean
 
 
 class AgentDirectory:

@@ -12,8 +12,8 @@ from tactician.blueprint.ensembles.mistakes import build_checked
 from tactician.blueprint.ensembles.phase_parts import PersonPart, PhasePart, PhaseReviewPart
 from tactician.blueprint.ensembles.task_builder import TaskScope
 from tactician.blueprint.functions import find_function
-from tactician.documents import did_you_mean
 from tactician.ensemble import Phase, PhaseReview, Workflow
+from tactician.suggestions import did_you_mean
 
 
 def build_phases(parts: Sequence[PhasePart], scope: TaskScope, agents: AgentDirectory, builder: Builder) -> list[Phase]:

@@ -20,8 +20,9 @@ from tactician.blueprint.functions import find_function
 from tactician.blueprint.models import ModelParts
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.tool_lists import build_tools
-from tactician.documents import DataPath, did_you_mean
+from tactician.documents import DataPath
 from tactician.ensemble import Ensemble, Task, TaskLike
+from tactician.suggestions import did_you_mean
 
 _PLAIN: Final = (
     *("id", "description", "expected_output", "role", "goal", "background"),

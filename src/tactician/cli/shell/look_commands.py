@@ -151,7 +151,7 @@ def _list_specs(session: ShellSession, agent: str | None) -> Iterator[PlannedAge
     """Yield the planned agents, or the planned agent with a name.
 
     Raises:
-        ConfigurationError: when there is none.
+        ConfigurationError: when none of the agents plans.
     """
     chosen = session.agents.values() if agent is None else [session.get_agent(agent)]
     specs = [spec for runnable in chosen if (spec := planned_spec(runnable)) is not None]

@@ -18,9 +18,9 @@ from tactician.cli.shell.history import ShellHistory
 from tactician.cli.shell.parsing import ShellInputError
 from tactician.cli.shell.session import ShellSession
 from tactician.cli.shell_commands import ShellCommand, ShellParameter, create_command
-from tactician.documents import did_you_mean
 from tactician.personalities import PERSONALITIES
 from tactician.platform import Mode, Platform
+from tactician.suggestions import did_you_mean
 
 SERVICES: Final = (Platform, ShellSession, ShellHistory)
 Switch = Literal["prompts", "responses", "plan", "debug", "mode", "personality"]

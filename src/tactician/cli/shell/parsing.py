@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tactician.cli.shell_commands import ShellCommand, ShellParameter
-from tactician.documents import did_you_mean
 from tactician.errors import TacticianError
+from tactician.suggestions import did_you_mean
 
 _NUMBER: Final = re.compile(r"-\.?\d")
 

@@ -26,13 +26,13 @@ from tactician.cli.shell.lines import LineReader
 from tactician.cli.shell.parsing import ShellInputError, parse_arguments, split_line
 from tactician.cli.shell_commands import ShellCommand
 from tactician.cli.task_board import TaskBoard
-from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, RunNotFoundError, TacticianError
 from tactician.events import Event
 from tactician.platform import Mode, Platform
 from tactician.runs import Runnable, RunStatus
 from tactician.secrets import mask_secrets
 from tactician.service import AgentService
+from tactician.suggestions import did_you_mean
 from tactician.text import describe_error, escape_controls
 
 _MOST_RUNS: Final = 200
@@ -161,7 +161,7 @@ class ShellSession:
         """Return the agent with a name, the only agent, or the agent that a model chooses for a request.
 
         Raises:
-            AgentNotFoundError: when there is none, or the model is not sure enough.
+            AgentNotFoundError: when the agent does not exist, or the model is not sure enough.
         """
         if name is not None:
             return self.get_agent(name)
@@ -173,7 +173,7 @@ class ShellSession:
         """Return the agent with a name.
 
         Raises:
-            AgentNotFoundError: when there is none.
+            AgentNotFoundError: when the agent does not exist.
         """
         if name not in self.agents:
             hint = did_you_mean(name, self.agents)
@@ -207,10 +207,10 @@ class ShellSession:
             print_result(outcome)
 
     async def find_run(self, text: str) -> str:
-        """Return the id of a run that begins with a text; of the last run for no text.
+        """Return the id of a run that begins with a text, or of the last run when the text is empty.
 
         Raises:
-            RunNotFoundError: when there is none, or there are several.
+            RunNotFoundError: when no run or more than one run has such an id.
         """
         if not text and not self.last_run:
             raise RunNotFoundError("There is no run yet: `execute` starts one, `runs --all` lists stored runs.")

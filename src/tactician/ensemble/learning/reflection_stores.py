@@ -11,6 +11,7 @@ from tactician.ensemble.learning.dated_log import DatedLog, DatedText
 from tactician.ensemble.learning.reflection import TaskReflection, reflection_adapter
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.stores import DocumentStore, MemoryStore, StoreAddress, open_store
+from tactician.suggestions import suggest_options
 
 _COLLECTION: Final = "task_reflections"
 _MOST_KEPT: Final = 1_000
@@ -81,6 +82,7 @@ class ReflectionLog(ReflectionStore):
         await self._log.aclose()
 
 
+@suggest_options
 class MemoryReflections(ReflectionLog):
     """Store of reflections that ends with the program, for development and tests.
 
@@ -92,6 +94,7 @@ class MemoryReflections(ReflectionLog):
         super().__init__(MemoryStore(), keep_last)
 
 
+@suggest_options
 class SqlReflections(ReflectionLog):
     """Store of reflections in a database.
 

@@ -10,7 +10,6 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from tactician.documents import did_you_mean
 from tactician.ensemble.learning.dated_log import DatedLog, DatedText
 from tactician.ensemble.learning.meaning import Embedder, PackedVector, Query, embed_text
 from tactician.ensemble.learning.scope_stock import Stock
@@ -20,6 +19,7 @@ from tactician.frozen import frozen
 from tactician.loggers import get_logger
 from tactician.runs import RunContext, report_retrieval
 from tactician.stores import DocumentStore, MemoryStore, StoreAddress, open_store
+from tactician.suggestions import did_you_mean, suggest_options
 
 _COLLECTION: Final = "memory_scopes"
 DEFAULT_RECALL: Final = 5
@@ -155,6 +155,7 @@ class ScopedMemory:
         raise ConfigurationError(f"The memory has no scope {name!r}.{did_you_mean(name, self.scopes)}")
 
 
+@suggest_options
 class InProcessMemory(ScopedMemory):
     """Memory in scopes that ends with the program, for development and tests.
 
@@ -166,6 +167,7 @@ class InProcessMemory(ScopedMemory):
         super().__init__(MemoryStore(), scopes, embedder)
 
 
+@suggest_options
 class SqlMemory(ScopedMemory):
     """Memory in scopes in a database.
 

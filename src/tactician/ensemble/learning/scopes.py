@@ -90,7 +90,7 @@ def check_scopes(scopes: Mapping[str, Scope]) -> None:
     """Check the names and kinds of scopes.
 
     Raises:
-        ConfigurationError: when there are none, or a name or a scope is not valid.
+        ConfigurationError: when the mapping is empty, or a name or a scope is not valid.
     """
     if not scopes:
         raise ConfigurationError('A memory needs scopes: scopes={"project": Scope(keep_last=50)}')

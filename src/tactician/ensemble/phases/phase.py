@@ -14,12 +14,14 @@ from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.phases.review import PhaseReview
 from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.ensemble.workflows import Workflow, find_last_tasks, infer_workflow
+from tactician.suggestions import suggest_options
 
 T_co = TypeVar("T_co", covariant=True, default=object)
 _LONGEST_NAME: Final = 80
 _KINDS: Final = {"name": TEXT, "tasks": LIST, "after": LIST}
 
 
+@suggest_options
 @dataclass(frozen=True, eq=False)
 class Phase(Generic[T_co]):
     """Tasks of an ensemble that belong together. It starts once the phases before it are completed.

@@ -64,7 +64,7 @@ class PhaseProgress:
 
     @property
     def accepted(self) -> int | None:
-        """The number of the latest execution whose outputs others may use; `None` when there is none."""
+        """The number of the latest execution whose outputs others may use, or `None`."""
         return max(self.list_accepted(), default=None)
 
     def list_accepted(self) -> list[int]:

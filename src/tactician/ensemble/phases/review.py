@@ -15,6 +15,7 @@ from tactician.ensemble.task import Task, TaskLike
 from tactician.ensemble.task_input import TaskInput
 from tactician.errors import Problem
 from tactician.frozen import frozen
+from tactician.suggestions import suggest_options
 
 PhaseReviewer: TypeAlias = Callable[[TaskInput], PhaseDecision | str | Awaitable[PhaseDecision | str]]
 """Function that decides on a phase. Its argument has the outputs of the phase as `context_outputs`."""
@@ -41,6 +42,7 @@ class PersonReview:
     on_timeout: OnTimeout = "reject"
 
 
+@suggest_options
 class PhaseReview:
     """Review of a phase: it decides on the outputs once all tasks of the phase are completed.
 

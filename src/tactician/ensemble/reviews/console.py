@@ -9,6 +9,7 @@ from tactician.ensemble.phase_decisions import FORMS, PhaseDecision
 from tactician.ensemble.reviews.decision import ReviewDecision, get_decision_schema
 from tactician.ensemble.reviews.terminal import ReadLine, Terminal, begin_rest, open_terminal
 from tactician.runs import PendingRequest, Response, approve, reject
+from tactician.suggestions import suggest_options
 from tactician.text import escape_controls
 
 _CHOICES: Final = {
@@ -23,6 +24,7 @@ _CHOICES: Final = {
 }
 
 
+@suggest_options
 class ConsoleReviewer:
     """Reviewer that asks at the terminal. At the end of the input it does not decide, and the run waits.
 

@@ -42,8 +42,8 @@ class Question(Generic[T]):
         encode: function that returns an answer that was read as JSON.
         decode: function that returns the answer that `encode` wrote.
         timeout: seconds to wait; 0 or `None` waits for ever.
-        required_role: the role that whoever answers must have; any, when `None`.
-        on_timeout: the effect of no answer in time, as whoever is asked sees it.
+        required_role: the role that is needed to answer; `None` for any.
+        on_timeout: the effect of no answer in time, as the reviewer reads it.
     """
 
     key: str
@@ -63,7 +63,7 @@ class PersonAnswer(Generic[T]):
 
     Attributes:
         value: the meaning of the answer.
-        by: the name of whoever answered, if it is known.
+        by: the name of the person who answered, if known.
     """
 
     value: T

@@ -13,6 +13,7 @@ from tactician.errors import DeclarationError, ToolError
 from tactician.llm import JsonSchema, ToolSpec
 from tactician.loop import InvalidOutput
 from tactician.runs import Response, RunContext
+from tactician.suggestions import suggest_options
 from tactician.tools import Tool, create_arguments_error
 
 TOOL_NAME: Final = "ask_person"
@@ -29,6 +30,7 @@ _SPEC: Final = ToolSpec(
 )
 
 
+@suggest_options
 class AskPerson(Tool):
     """Tool by which an agent asks a person. The run waits for the answer, days if need be.
 
@@ -37,7 +39,7 @@ class AskPerson(Tool):
     Args:
         timeout: seconds to wait; 0 or `None` waits for ever.
         default: the answer when nobody has answered in time.
-        required_role: the role that whoever answers must have; any, when `None`.
+        required_role: the role that is needed to answer; `None` for any.
 
     Raises:
         DeclarationError: when the timeout is no such number.

@@ -59,7 +59,7 @@ class Terminal:
 
     @property
     def turn(self) -> asyncio.Lock:
-        """The lock of whoever asks now."""
+        """The lock that the current asker holds."""
         return self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
     async def read(self, prompt: str) -> str:
@@ -127,7 +127,7 @@ def _strip(line: str) -> str:
     """Return a line without its end.
 
     Raises:
-        EOFError: when there is none.
+        EOFError: when the input has ended.
     """
     if not line:
         raise EOFError

@@ -257,8 +257,8 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         """Switch to a fallback that can be called now, and return whether that was possible.
 
         Raises:
-            ModelConnectionError: when there is none, and no deployment can be reached.
-            ModelTimeoutError: when there is none, and every cooldown ends after the deadline.
+            ModelConnectionError: when no fallback is left, and no deployment can be reached.
+            ModelTimeoutError: when no fallback is left, and every cooldown ends after the deadline.
         """
         if (number := self._find_healthy_fallback(now)) is not None:
             return self._fall_back("cooldown", number)

@@ -42,11 +42,13 @@ from tactician.llm.routing.routes import PoolSettings, RouteTable
 from tactician.llm.routing.token_estimate import Estimate, estimate_tokens
 from tactician.llm.time_limit import TimeLimit
 from tactician.llm.usage import NO_USAGE, Usage
+from tactician.suggestions import suggest_options
 
 NO_FALLBACKS: Mapping[str, Sequence[str]] = MappingProxyType({})
 NO_ROLES: Mapping[str, str] = MappingProxyType({})
 
 
+@suggest_options
 class ModelRouter:
     """Router that spreads calls over deployments, within their limits, and retries where that helps.
 
@@ -58,7 +60,7 @@ class ModelRouter:
 
     Of the deployments that can start a call now, the policy picks one. If none can, the call waits in its model's
     queue, and the first in the queue gets the first available deployment; a session that sticks to its instance waits
-    for that deployment alone. A failed call goes at once to an instance that it has not tried, or, if there is none,
+    for that deployment alone. A failed call goes at once to an instance that it has not tried, or, without one,
     waits as the retry policy says.
 
     A router may be used in several event loops. Limits, circuit breakers and totals belong to the process; queues to
@@ -175,7 +177,7 @@ class ModelRouter:
 
     @property
     def name(self) -> str:
-        """Name of the default model; `"router"` if there is none."""
+        """Name of the default model, or `"router"`."""
         return self._chat.default or "router"
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tactician.clock import Clock
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.frozen import frozen
 from tactician.llm.model import Features
@@ -16,6 +15,7 @@ from tactician.llm.routing.deployment_pool import DeploymentPool
 from tactician.llm.routing.deployment_state import DeploymentState
 from tactician.llm.routing.features import intersect_features
 from tactician.llm.routing.policies import DeploymentStates, Policy
+from tactician.suggestions import did_you_mean
 
 _MOST_ROUTES = 4096
 _NOUNS: Mapping[KindName, str] = {"chat": "model", "embeddings": "embedding model", "images": "image model"}

@@ -38,7 +38,7 @@ class Dialect:
         forced_tools: true when a `tool_choice` can force a tool call.
         parallel_tool_calls: true when it may request several calls at once.
         short_call_ids: true when ids of tool calls must be nine letters and digits.
-        documents: the kind of part that carries a document; empty where there is none.
+        documents: the kind of part that carries a document; empty if the format has no documents.
         native_tools: the field or entry that requests each tool that the provider itself runs.
         extra: fields of every request.
         default_max_tokens: the limit to send if the format requires a limit and the options have none.

@@ -50,7 +50,7 @@ def encode_output(output: OutputSpec, dialect: Dialect) -> dict[str, object]:
 
 
 def remove_parts(request: ModelRequest, is_refused: Callable[[AssistantPart], bool]) -> ModelRequest | None:
-    """Return the request without the refused parts of the model's answers, or `None` when there are none."""
+    """Return the request without the refused parts of the model's answers, or `None`."""
 
     def filter_parts(message: Message) -> Message:
         if not isinstance(message, AssistantMessage) or not any(map(is_refused, message.parts)):

@@ -65,7 +65,7 @@ class Conversations:
         """Open a conversation for a change: at once, even while a run works in it.
 
         Raises:
-            ConversationNotFoundError: when there is none, or it belongs to another user.
+            ConversationNotFoundError: when the conversation does not exist, or it belongs to another user.
             ValueError: when the id is not a text of 1 to 200 characters.
         """
         async with self._use(conversation_id) as opened:
@@ -82,7 +82,7 @@ class Conversations:
             run_id: id of the run that answers the request.
 
         Raises:
-            ConversationNotFoundError: when there is none.
+            ConversationNotFoundError: when the conversation does not exist.
             RunConflictError: when the request is no longer there.
         """
         async with self.look(conversation_id) as conversation:
@@ -98,7 +98,7 @@ class Conversations:
         """Open a conversation for reading only.
 
         Raises:
-            ConversationNotFoundError: when there is none.
+            ConversationNotFoundError: when the conversation does not exist.
         """
         async with self._use(conversation_id) as opened:
             yield await opened.load()

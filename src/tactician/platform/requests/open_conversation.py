@@ -73,12 +73,12 @@ class OpenConversation:
 
         Args:
             is_to_change: true when the caller is going to change and save it.
-            creates: true to begin the conversation when there is none.
+            creates: true to begin the conversation if it does not exist.
             user: id of the user who asks for it; by default the program does, which may have all. A conversation of
                 the program that a user changes belongs to the user from then on.
 
         Raises:
-            ConversationNotFoundError: when there is none, or it belongs to another user.
+            ConversationNotFoundError: when the conversation does not exist, or it belongs to another user.
         """
         async with self._storing:
             if self._conversation is None:
@@ -133,7 +133,7 @@ class OpenConversation:
             context: context of the run.
 
         Raises:
-            ConversationNotFoundError: when there is none.
+            ConversationNotFoundError: when the conversation does not exist.
             ConversationConflictError: when somebody else has changed it.
             RunConflictError: when another run has begun to add messages.
         """

@@ -28,8 +28,8 @@ class RequestOptions(TypedDict, total=False):
         history: earlier messages, for callers who keep that themselves.
         images: pictures beside the message: images, bytes, base64 or URLs.
         budget: how much the request and all that it leads to may use.
-        execute: runs the functions that the agent declares, whoever executes them otherwise; not those of agents to
-            which it hands over.
+        execute: runs the functions that the agent declares, also if the caller executes them otherwise; not the
+            functions of agents to which it hands over.
         idempotency_key: key of the run that answers. A request with a key that was used before is a
             `RunConflictError`: nothing is sent or answered twice.
     """

@@ -10,7 +10,7 @@ _SUFFIXES = {"-websearch": "web_search", "-codeinterpreter": "code_interpreter"}
 
 
 def find_model_agent(name: str, models: ModelSource) -> Agent[str] | None:
-    """Return an agent that stands for the model of a name; `None` when there is none.
+    """Return an agent that stands for the model of a name, or `None`.
 
     The model has tools of its provider with `-websearch` or `-codeinterpreter` behind its name.
 

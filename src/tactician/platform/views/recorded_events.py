@@ -1,4 +1,4 @@
-"""Events that the steps of a stored run have kept: what happened in it, whoever listened."""
+"""Events that the steps of a stored run have kept, whether or not anybody listened."""
 
 from __future__ import annotations
 

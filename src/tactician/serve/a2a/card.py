@@ -66,10 +66,10 @@ class CardSource:
         skills: returns the published skills by id.
         settings: settings of the server.
         clock: returns the time in seconds since the epoch.
-        extended: returns the skills of the extended card; there is none, when `None`.
+        extended: returns the skills of the extended card; `None` for no extended card.
 
     Attributes:
-        find_grpc_url: returns the host and the port of the server of gRPC; empty when there is none.
+        find_grpc_url: returns the host and the port of the gRPC server; empty without such a server.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class CardSource:
         return skills if not endpoint else {name: skill for name, skill in skills.items() if name == endpoint}
 
     def find_extended_card(self) -> AgentCard | None:
-        """Return the extended card as it is now; `None` when there is none."""
+        """Return the extended card as it is now, or `None`."""
         return None if self._extended is None else self._sign(self._create(self._extended()))
 
     def get_card(self) -> AgentCard:

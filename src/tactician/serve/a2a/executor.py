@@ -1,4 +1,4 @@
-"""Execution of tasks in this process, whose texts whoever follows a task gets as they come."""
+"""Execution of tasks in this process. Followers of a task get its texts as they come."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _logger = get_logger(__name__)
 _Work: TypeAlias = Callable[[RunContext], Awaitable[RunResult[object]]]
 _CLAIM_ATTEMPTS: Final = 20
 _CLAIM_PAUSE: Final = 0.05
-"""Seconds between two attempts to claim a task that asks: whoever let it run so far releases it in a moment."""
+"""Seconds between two attempts to claim a task that asks: its previous holder releases it in a moment."""
 _MOST_WAITING: Final = 10_000
 """Number of pieces that a follower may be behind; then it gets the rest as a whole, at the end."""
 

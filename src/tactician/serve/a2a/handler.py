@@ -220,7 +220,7 @@ class TaskHandler(RequestHandler):
         """Return the document of a task of this user.
 
         Raises:
-            TaskNotFoundError: when there is none.
+            TaskNotFoundError: when the task does not exist.
         """
         document = None if "\0" in task_id else await self._documents.load(task_id)
         is_visible = document is not None and _belongs_to(document, context)

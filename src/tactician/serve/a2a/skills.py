@@ -10,11 +10,11 @@ from pydantic import JsonValue, TypeAdapter
 from pydantic_core import to_json
 
 from tactician.a2a import A2aMessage
-from tactician.documents import did_you_mean
 from tactician.errors import InvalidArgumentsError, Rejected
 from tactician.llm import JsonSchema, Message, UserMessage
 from tactician.platform import GoalTool, Platform
 from tactician.runs import Input, InputTypes, RunContext, Runnable
+from tactician.suggestions import did_you_mean
 from tactician.tools import snake_case
 
 

@@ -72,7 +72,7 @@ class TaskDocuments:
         return task
 
     async def change(self, task_id: str, edit: Callable[[TaskDocument], TaskDocument]) -> TaskDocument | None:
-        """Store a task as a function changes it, and return it; `None` when there is none.
+        """Store a task as a function changes it, and return it, or `None`.
 
         Raises:
             RunConflictError: when it changes too fast.

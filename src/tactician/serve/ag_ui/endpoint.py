@@ -8,6 +8,7 @@ from typing import Final
 from starlette.applications import Starlette
 from starlette.responses import Response
 
+from tactician.people import Person, Right
 from tactician.platform import Platform
 from tactician.serve.ag_ui.client_run import ClientRun
 from tactician.serve.ag_ui.conversation import read_request
@@ -18,9 +19,7 @@ from tactician.serve.api import (
     ApiServer,
     Call,
     Callers,
-    Person,
     RequestLimits,
-    Right,
     create_application,
     find_runnable,
 )

@@ -14,6 +14,7 @@ from tactician.agents import BaseRunnable
 from tactician.conversation import ChatUser
 from tactician.errors import AgentNotFoundError, LeaseLostError, ResponseError, RunNotFoundError, TacticianError
 from tactician.events import Event
+from tactician.people import Person
 from tactician.runs import (
     REQUEST_KIND,
     CallerTools,
@@ -33,7 +34,7 @@ from tactician.serve.ag_ui.conversation import read_input
 from tactician.serve.ag_ui.frontend_tools import find_answers, find_left_run, read_tools
 from tactician.serve.ag_ui.interrupts import read_resumption
 from tactician.serve.ag_ui.translator import EventTranslator
-from tactician.serve.api import Call, Person, follow_run, sees_run
+from tactician.serve.api import Call, follow_run, sees_run
 
 _LEFT: Final = "the conversation went on without the result of its tool"
 
@@ -110,7 +111,7 @@ class RequestedRun:
         return None if self._answers is None else self._answers.run_id
 
     async def _find_record(self, run_id: str | None) -> RunRecord | None:
-        """Return the record of a run of the agent that the person may see; `None` when there is none."""
+        """Return the record of a run of the agent that the person may see, or `None`."""
         record = None if not run_id else await self._runs.load(run_id)
         if record is None or record.name != self._agent.name or record.kind == REQUEST_KIND:
             return None
@@ -171,7 +172,7 @@ class RequestedRun:
 
 
 def _create_key(*parts: str) -> str:
-    """Return the idempotency key of a request: whoever does not send the same has another."""
+    """Return the idempotency key of a request; callers that send different messages have different keys."""
     return f"ag-ui {sha256(repr(parts).encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 

@@ -5,8 +5,6 @@ from tactician.serve.api.following import follow_run
 from tactician.serve.api.guard import Callers, RequestLimits
 from tactician.serve.api.inputs import find_runnable, read_agent_input
 from tactician.serve.api.operations import ApiOperation, Call
-from tactician.serve.api.people import Person, Right, check_token
-from tactician.serve.api.people_file import load_people
 from tactician.serve.api.server import ApiServer
 from tactician.serve.api.sse import COMMENT
 from tactician.serve.api.time_limit import lift_time_limit
@@ -19,17 +17,13 @@ __all__ = [
     "ApiError",
     "Call",
     "Callers",
-    "check_token",
     "COMMENT",
     "api_routes",
     "create_application",
     "find_runnable",
     "follow_run",
     "lift_time_limit",
-    "load_people",
     "read_agent_input",
     "RequestLimits",
-    "Person",
-    "Right",
     "sees_run",
 ]

@@ -17,6 +17,7 @@ from tactician.events import Event
 from tactician.llm import messages_to_data
 from tactician.loggers import get_logger
 from tactician.loop import TextReceived
+from tactician.people import Person
 from tactician.process import MessageSent, ProgressReported
 from tactician.runs import RunCompleted, RunResult, RunStore, format_output
 from tactician.secrets import mask_secrets
@@ -24,7 +25,6 @@ from tactician.serve.api.following import follow_run
 from tactician.serve.api.forms import AnswerTextForm, ConversationForm, Form, MessageForm
 from tactician.serve.api.idempotency import create_message_key
 from tactician.serve.api.operations import ApiOperation, Call
-from tactician.serve.api.people import Person
 from tactician.serve.api.pictures import find_picture, link_pictures, send_picture
 from tactician.serve.api.server import ApiServer
 from tactician.serve.api.sse import format_event, format_problem
@@ -132,7 +132,7 @@ async def _find_conversation(call: Call) -> Conversation:
     """Return a conversation that the caller may read.
 
     Raises:
-        ConversationNotFoundError: when there is none.
+        ConversationNotFoundError: when the conversation does not exist.
     """
     conversation = await AgentService(call.server.platform).conversation(_id(call))
     if not _may_read(call.person, conversation.user):

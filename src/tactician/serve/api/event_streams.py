@@ -65,7 +65,7 @@ class _EventChoice:
 
     Attributes:
         feed: the feed of the events.
-        kinds: types of the events; all when there are none.
+        kinds: types of the events; an empty set means all.
         is_brief: true for events without messages that earlier events have.
         inner: ids of a run that is inside another, of the runs inside it, and of their spans, as far as they are known;
             `None` for the events of all runs that the feed has.

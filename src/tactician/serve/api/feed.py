@@ -1,4 +1,4 @@
-"""Events of all runs for those who look on: the last ones are kept, so that whoever comes late sees them too."""
+"""Events of all runs for their readers. The latest events are kept for readers who come late."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ class EventFeed:
             yield tuple(entries[start : start + _BATCH])
 
     def find_root(self, run_id: str) -> str:
-        """Return the id of the outermost run around a run; the same id when there is none."""
+        """Return the id of the outermost run around a run; the same id for an outermost run."""
         return self._roots.get(run_id, run_id)
 
     def add_roots(self, root: str, run_ids: Iterable[str]) -> None:

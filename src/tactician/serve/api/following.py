@@ -25,7 +25,7 @@ async def follow_run(server: ApiServer, run_id: str) -> AsyncGenerator[Event]:
 
     Raises:
         RunError: when the run has failed, was ended or is stuck.
-        RunNotFoundError: when there is none.
+        RunNotFoundError: when the run does not exist.
     """
     server.notice()
     view = await _find_view(server, run_id)

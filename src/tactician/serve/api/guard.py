@@ -15,8 +15,8 @@ from tactician.amounts import need_amount
 from tactician.frozen import frozen
 from tactician.listening import is_loopback
 from tactician.llm import MOST_IMAGE_BYTES
+from tactician.people import LOCAL, Person, Tokens
 from tactician.runs import DEFAULT_LEASE
-from tactician.serve.api.people import LOCAL, Person, Tokens
 from tactician.serve.dashboard import DASHBOARD_PATH
 from tactician.serve.problems import ApiError, describe_problem
 

@@ -31,7 +31,7 @@ def find_runnable(call: Call) -> Runnable:
     """Return the agent that a path names by its id, or by its name.
 
     Raises:
-        ApiError: when there is none.
+        ApiError: when the agent does not exist.
     """
     agent_id = call.find_id("agent_id")
     platform = call.server.platform

@@ -14,8 +14,8 @@ from starlette.routing import Route
 from tactician.errors import TacticianError
 from tactician.frozen import frozen
 from tactician.loggers import get_logger
+from tactician.people import Person, Right
 from tactician.serve.api.forms import Form
-from tactician.serve.api.people import Person, Right
 from tactician.serve.api.server import ApiServer
 from tactician.serve.api.viewer import Viewer
 from tactician.serve.problems import ApiError, describe_problem
@@ -31,7 +31,7 @@ class Call:
 
     Attributes:
         server: the server.
-        person: whoever calls.
+        person: the caller.
         request: the request.
     """
 

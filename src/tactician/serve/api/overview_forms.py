@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tactician.people import Right
 from tactician.serve.api.forms import Form, RequestForm
-from tactician.serve.api.people import Right
 
 
 class MeForm(Form):
@@ -13,7 +13,7 @@ class MeForm(Form):
         name: the name, which answers keep.
         roles: the roles.
         rights: what the person may do.
-        has_every_role: true for whoever may answer every request, whatever role it requires.
+        has_every_role: true for people who may answer every request, whatever role it requires.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Pictures in answers: each has an address in the place of its content, at which whoever may see the answer gets it."""
+"""Pictures in answers: an address replaces the content, and everybody who may see the answer can load it there."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def send_picture(picture: Image | None, request: Request) -> Response:
     """Return a picture as a response, which the caller may keep.
 
     Raises:
-        ApiError: when there is none.
+        ApiError: when the picture does not exist.
     """
     if picture is None or picture.data is None:
         raise ApiError(404, "There is no such picture.")

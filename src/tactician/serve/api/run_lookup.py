@@ -18,7 +18,7 @@ async def find_run(call: Call, run_id: str) -> RunView:
     """Return a run that the caller may see.
 
     Raises:
-        RunNotFoundError: when there is none.
+        RunNotFoundError: when the run does not exist.
     """
     return (await find_tree(call, run_id)).run
 
@@ -27,7 +27,7 @@ async def find_tree(call: Call, run_id: str) -> RunTree:
     """Return a run that the caller may see, and the runs inside it.
 
     Raises:
-        RunNotFoundError: when there is none.
+        RunNotFoundError: when the run does not exist.
     """
     tree = await _load_tree(call, run_id)
     if not sees_run(call.person, tree.run.user):
@@ -84,7 +84,7 @@ async def present_run(call: Call, run_id: str, *, has_answered: bool = False) ->
         has_answered: true when the caller has just answered a request of the run.
 
     Raises:
-        RunNotFoundError: when there is none.
+        RunNotFoundError: when the run does not exist.
     """
     view = (await _load_tree(call, run_id)).run
     if sees_run(call.person, view.user):

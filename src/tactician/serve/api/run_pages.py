@@ -18,8 +18,8 @@ class RunChoice:
     """Runs that a caller wants.
 
     Attributes:
-        statuses: statuses that they may have; any when there are none.
-        names: names of agents; any when there are none.
+        statuses: statuses that they may have; empty for any.
+        names: names of agents; empty for any.
         words: words that are somewhere in what people see of a run in a list.
         is_outer: true for runs that are inside no other.
         user: id of the user whose runs they are; those of all users by default.
@@ -45,7 +45,7 @@ class RunPage:
 
     Attributes:
         runs: the runs.
-        next: number of the run after which the next page begins; `None` when there is none.
+        next: number of the run after which the next page begins, or `None`.
     """
 
     runs: tuple[RunView, ...]

@@ -95,7 +95,7 @@ class Streams:
 
 
 async def _next_unless(texts: AsyncGenerator[str], stopped: asyncio.Task[Literal[True]]) -> str | None:
-    """Return the next text; `None` when there is none, or when the server stops before it comes."""
+    """Return the next text, or `None` at the end or when the server stops before it comes."""
     following = asyncio.create_task(_read_next(texts))
     try:
         await asyncio.wait((following, stopped), return_when=asyncio.FIRST_COMPLETED)

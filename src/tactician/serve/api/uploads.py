@@ -15,10 +15,10 @@ from starlette.responses import Response
 from tactician.errors import DocumentConflictError
 from tactician.frozen import frozen
 from tactician.llm import Image
+from tactician.people import Person
 from tactician.platform import read_picture
 from tactician.serve.api.forms import PictureForm
 from tactician.serve.api.operations import ApiOperation, Call
-from tactician.serve.api.people import Person
 from tactician.serve.api.pictures import send_picture
 from tactician.serve.problems import ApiError
 from tactician.stores import DocumentStore, StoredDocument

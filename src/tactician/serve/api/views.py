@@ -14,6 +14,7 @@ from tactician.conversation import ChatUser, Conversation
 from tactician.diagrams import Diagram, to_mermaid, to_svg
 from tactician.events import encode
 from tactician.llm import Usage, UserMessage, messages_to_data
+from tactician.people import Person
 from tactician.platform import ObjectView, RunTree, RunView, StepView, list_start_types
 from tactician.process import ActionRun, UserInput
 from tactician.runs import InputTypes, PendingRequest, Runnable
@@ -32,7 +33,6 @@ from tactician.serve.api.forms import (
     StepForm,
     UsageForm,
 )
-from tactician.serve.api.people import Person
 from tactician.serve.api.pictures import find_picture_address, link_pictures
 from tactician.serve.api.viewer import Viewer
 from tactician.serve.api.visibility import may_answer

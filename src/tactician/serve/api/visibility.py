@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tactician.people import Person, Right
 from tactician.runs import PendingRequest
-from tactician.serve.api.people import Person, Right
 
 READERS: Final[tuple[Right, ...]] = ("see", "start")
 """Rights of those who see runs: all of them, or those that they have started."""

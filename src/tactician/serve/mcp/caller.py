@@ -15,9 +15,10 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
 from tactician.events import Event
+from tactician.people import Person
 from tactician.runs import ChatUser, PendingRequest, Respondent, RunContext, RunRecord
 from tactician.secrets import mask_secrets
-from tactician.serve.api import Person, sees_run
+from tactician.serve.api import sees_run
 from tactician.serve.mcp.client_model import ROOTS, SAMPLING
 from tactician.serve.mcp.inputs import InputAnswer, build_input, find_method, fits
 from tactician.serve.mcp.logs import write_log

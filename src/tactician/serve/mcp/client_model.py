@@ -27,6 +27,7 @@ from tactician.llm import (
 )
 from tactician.process import create_suspension
 from tactician.runs import Approval, PendingRequest, RunContext, StoredAnswer
+from tactician.suggestions import suggest_options
 
 SAMPLING: Final = "sampling/createMessage"
 ROOTS: Final = "roots/list"
@@ -52,6 +53,7 @@ class ClientRoot:
     name: str = ""
 
 
+@suggest_options
 class ClientModel:
     """The model of the MCP client that calls: `Agent("Greeter", model=ClientModel())`.
 

@@ -9,7 +9,6 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from tactician.context_format import write_json
-from tactician.documents import did_you_mean
 from tactician.errors import TacticianError
 from tactician.loggers import get_logger
 from tactician.secrets import mask_secrets
@@ -23,6 +22,7 @@ from tactician.serve.mcp.runs import CallResult
 from tactician.serve.mcp.task_params import TaskParams, TaskUpdateParams, create_task_caller
 from tactician.serve.mcp.tasks import ClientTasks, TaskResult
 from tactician.serve.mcp.tools import PublishedTool, RunTool
+from tactician.suggestions import did_you_mean
 from tactician.text import describe_error
 
 T = TypeVar("T")
@@ -134,7 +134,7 @@ class Handlers:
         """Return the content of a resource.
 
         Raises:
-            MCPError: when there is none with the address.
+            MCPError: when no resource has the address.
         """
         uri = str(params.uri)
         for resource in await _load(self._catalog.load_resources()):

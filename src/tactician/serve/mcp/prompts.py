@@ -21,11 +21,13 @@ from tactician.serve.mcp.caller import Caller
 from tactician.serve.mcp.results import OutputForm
 from tactician.serve.mcp.runs import ClientRuns, RunEntry
 from tactician.serve.mcp.tools import PublishedTool
+from tactician.suggestions import suggest_options
 
 PromptContent: TypeAlias = str | Message | Sequence[str | Message]
 _MOST_OFFERED: Final = 100
 
 
+@suggest_options
 @dataclass(frozen=True)
 class ServedPrompt:
     """Prompt for clients: `ServedPrompt("review", write_review)`.

@@ -34,6 +34,7 @@ from tactician.serve.mcp.resuming import make_resumable
 from tactician.serve.mcp.sources import McpSource
 from tactician.serve.mcp.task_params import TaskParams, TaskUpdateParams
 from tactician.serve.mcp.tasks import TASKS, ClientTasks
+from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -42,6 +43,7 @@ DEFAULT_PORT = 8000
 _GRACE = 2
 
 
+@suggest_options
 class McpPublisher:
     """MCP server of a platform, for clients of both protocol eras: over stdio, and over streamable HTTP.
 

@@ -13,12 +13,14 @@ import mcp_types as types
 from tactician.agents import BaseRunnable
 from tactician.prompts import LlmReference
 from tactician.runs import RunContext
+from tactician.suggestions import suggest_options
 from tactician.tools import snake_case
 
 Content: TypeAlias = str | bytes
 _VARIABLE: Final = re.compile(r"\\\{(\w+)\\\}")
 
 
+@suggest_options
 @dataclass(frozen=True)
 class McpResource:
     """Resource for clients: `McpResource("notes://today", read_notes)`.

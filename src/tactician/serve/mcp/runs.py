@@ -166,7 +166,7 @@ class ClientRuns:
     async def _run(self, work: Work, caller: Caller, entry: RunEntry) -> RunResult[object]:
         """Do the work of a call. When the client cancels the call, the run is killed, unless it waits.
 
-        When the server is stopped, a run in a durable store is left to whoever continues it.
+        When the server stops, a run in a durable store stays there for the program that continues it.
         """
         try:
             async with caller.listen(self._platform.context()) as context:

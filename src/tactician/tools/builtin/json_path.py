@@ -9,9 +9,9 @@ from typing import Final, TypeAlias
 from pydantic import JsonValue
 from pydantic_core import from_json
 
-from tactician.documents import did_you_mean
 from tactician.errors import ToolError
 from tactician.grammar import format_count
+from tactician.suggestions import did_you_mean
 
 Key: TypeAlias = str | int | slice
 _MAX_PATH: Final = 1_000

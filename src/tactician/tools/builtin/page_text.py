@@ -84,7 +84,7 @@ def _scan(html: str) -> Iterator[tuple[_Tag | None, str]]:
 
 
 def _find(html: str, end: str, place: int) -> int:
-    """Return the place behind the next occurrence of a text; the end of the page, when there is none."""
+    """Return the place behind the next occurrence of a text; or the end of the page."""
     position = html.find(end, place)
     return len(html) if position < 0 else position + len(end)
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, ToolError
+from tactician.suggestions import did_you_mean
 
 _MAX_PATH: Final = 1_000
 _MAX_DEPTH: Final = 50

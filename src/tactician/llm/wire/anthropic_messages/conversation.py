@@ -57,7 +57,7 @@ class AnthropicConversation:
 
     Attributes:
         turns: the request's `messages`.
-        container: the id of the container of an unfinished turn's code; empty if there is none.
+        container: the id of the container of an unfinished turn's code, or an empty text.
     """
 
     def __init__(self, messages: Sequence[Message], model: str = "") -> None:

@@ -24,7 +24,7 @@ _FORMATS = frozenset(
 
 
 def output_schema(output: OutputSpec, refused: frozenset[str] = frozenset()) -> dict[str, object] | None:
-    """Return the schema that Claude can be held to, or `None` if there is none.
+    """Return the schema that Claude can be held to, or `None`.
 
     Returns:
         `None` for a schema that has maps with keys of any name, or that contains itself.

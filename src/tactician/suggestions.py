@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import iscoroutinefunction, signature
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
-P = ParamSpec("P")
-R = TypeVar("R")
+C = TypeVar("C", bound=Callable[..., object])
 
 _ADVICE: Final[Mapping[str, str]] = {
     "idempotency_key": " It is an option of `platform.enqueue`.",
@@ -36,6 +34,8 @@ def find_closest(name: str, known: Iterable[str], cutoff: float = _CUTOFF) -> st
         known: the names to choose from.
         cutoff: the minimum similarity, from 0 to 1.
     """
+    from difflib import get_close_matches
+
     if len(name) > _LONGEST:
         return None
     return next(iter(get_close_matches(name, known, n=1, cutoff=cutoff)), None)
@@ -56,39 +56,66 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return "" if closest is None else f" Did you mean {closest!r}?"
 
 
-def suggest_options(called: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function with keyword options: the error for an unknown option suggests another.
+def suggest_options(called: C) -> C:
+    """Decorate a function or a class that takes options by name: the error for an unknown option suggests another.
 
     Args:
-        called: the function, plain or `async`.
+        called: the function, plain or `async`, or the class.
     """
-    names = frozenset(signature(called).parameters)
-    label = called.__name__
+    if isinstance(called, type):
+        name = "__new__" if "__new__" in vars(called) else "__init__"
+        wrapped = _wrap(getattr(called, name))
+        setattr(called, name, staticmethod(wrapped) if name == "__new__" else wrapped)
+        return called
+    return cast("C", _wrap(called))
 
-    def check(options: Mapping[str, object]) -> None:
-        if not options.keys() <= names:
-            raise TypeError(_describe(label, min(options.keys() - names), names))
 
+def _wrap(called: Callable[..., Any]) -> Callable[..., object]:
     if iscoroutinefunction(called):
-        run = cast("Callable[..., Any]", called)
 
         @wraps(called)
-        async def call_async(*args: P.args, **options: P.kwargs) -> object:
-            check(options)
-            return await run(*args, **options)
+        async def call_async(*args: object, **options: object) -> object:
+            try:
+                running = called(*args, **options)
+            except TypeError as error:
+                raise _explain(error, called, args, options) from None
+            return await running
 
-        return cast("Callable[P, R]", call_async)
+        return call_async
 
     @wraps(called)
-    def call(*args: P.args, **options: P.kwargs) -> R:
-        check(options)
-        return called(*args, **options)
+    def call(*args: object, **options: object) -> object:
+        try:
+            return called(*args, **options)
+        except TypeError as error:
+            if (explained := _explain(error, called, args, options)) is error:
+                raise
+            raise explained from None
 
     return call
 
 
-def _describe(label: str, name: str, names: frozenset[str]) -> str:
-    options = sorted(names - {"self", "input", "objects"})
+def _explain(
+    error: TypeError, called: Callable[..., object], args: Sequence[object], options: Mapping[str, object]
+) -> TypeError:
+    """Return the error for the first option that a function does not have; the error itself when it has them all."""
+    parameters = signature(called).parameters
+    unknown = min(options.keys() - parameters.keys(), default=None)
+    if unknown is None or any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return error
+    return TypeError(_describe(_find_label(called, args), unknown, parameters))
+
+
+def _find_label(called: Callable[..., object], args: Sequence[object]) -> str:
+    """Return the name of a function, and of the class whose constructor it is."""
+    if called.__name__ not in ("__init__", "__new__"):
+        return called.__name__
+    kind = args[0] if isinstance(args[0], type) else type(args[0])
+    return kind.__name__
+
+
+def _describe(label: str, name: str, parameters: Iterable[str]) -> str:
+    options = sorted({*parameters} - {"self", "cls", "input", "objects"})
     hint = did_you_mean(name, options) or _ADVICE.get(name) or f" Its options are {', '.join(options)}."
     return f"{label}() has no option {name!r}.{hint}"
 

@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr
 
 from tactician.documents import DocumentModel, Variable, load_document, substitute_variables, validate_document
 from tactician.errors import ConfigurationError
-from tactician.serve.api.people import ALL_RIGHTS, Person, Right
+from tactician.people.person import ALL_RIGHTS, Person, Right
 
 
 class PersonEntry(DocumentModel):

@@ -1,0 +1,89 @@
+"""Constructors of public classes: a misspelt argument has a suggestion, whatever class it is."""
+
+from __future__ import annotations
+
+from enum import Enum
+from importlib import import_module
+from inspect import Parameter, isabstract, signature
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from tactician.events import Event
+from tactician.frozen import frozen
+from tests.test_public_api import OTHERS, PUBLIC
+
+# Packages whose objects users seldom make, and classes whose objects they get.
+INNER = ("llm", "loop", "planning", "process", "runs", "flow", "tools")
+GIVEN = {
+    *("AgentRegistry", "Broadcast", "ChatSession", "ComponentAgent", "ConversationStore", "Conversations"),
+    *("DelegationContext", "DelegationDecision", "DelegationRequest", "DelegationResponse", "EnsembleResult"),
+    *("EventBus", "EventEmitter", "FirstOf", "FunctionRunnable", "GoalTool", "GuardrailRegistry"),
+    *("HeldLease", "InputGuardrails", "Masking", "McpPrompt", "McpReference", "Messages", "NestedEnsemble"),
+    *("OpenSpan", "RankedChunk", "RecordedEvent", "RepeatUntil", "RepeatUntilAcceptable", "Requests"),
+    *("RetrievedChunks", "RunReader", "RunView", "RunnableTool", "ScatterGather", "ScopedMemory"),
+    *("SimpleAgent", "Synthesis", "TaskOutputs", "Trace", "TypedRunnable"),
+}
+OFTEN_MADE = {"Blackboard", "RunContext", "RunPart", "RunResult"}
+NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+
+
+def find_constructors() -> dict[str, Any]:
+    """Return the public classes that users make objects of, with arguments that have names."""
+    inner = {f"tactician.{name}" for name in INNER}
+    modules = [import_module(module) for module in sorted({*PUBLIC, *OTHERS} - inner)]
+    exported = [getattr(module, name) for module in modules for name in module.__all__]
+    return {f"{each.__module__}.{each.__name__}": each for each in exported if is_made_by_users(each)}
+
+
+def is_made_by_users(exported: object) -> bool:
+    if not isinstance(exported, type) or not exported.__module__.startswith("tactician"):
+        return False
+    if issubclass(exported, BaseException | Event | BaseModel | Enum | dict | tuple):
+        return False  # mistakes in these are told by pydantic and by Python, or nobody makes them
+    if getattr(exported, "_is_protocol", False) or isabstract(exported) or exported.__name__ in GIVEN | OFTEN_MADE:
+        return False
+    is_quick = "__declared_defaults__" in vars(exported) and "_refuse" not in repr(vars(exported).get("__setattr__"))
+    return not is_quick and bool(list_options(exported))
+
+
+def list_options(kind: type) -> list[str]:
+    parameters = signature(kind).parameters.values()
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return []  # `tests/agents` and `tests/mcp_client` try these
+    return [each.name for each in parameters if each.kind in NAMED and len(each.name) > 3]
+
+
+CONSTRUCTORS = find_constructors()
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_a_misspelt_argument_has_a_suggestion(name: str) -> None:
+    kind = CONSTRUCTORS[name]
+    for option in list_options(kind):
+        misspelt = f"{option[:-2]}{option[-1]}{option[-2]}x"
+        with pytest.raises(TypeError, match=rf"^{kind.__name__}\(\) has no option '{misspelt}'\. Did you mean '\w+'\?"):
+            kind(**{misspelt: 1})
+
+
+def test_an_argument_that_resembles_nothing_lists_what_there_is() -> None:
+    @frozen
+    class Point:
+        across: int
+        down: int = 0
+
+    with pytest.raises(TypeError, match=r"^Point\(\) has no option 'zzz'\. Its options are across, down\.$"):
+        Point(1, zzz=2)  # type: ignore[call-arg]  # on purpose
+
+
+def test_a_type_error_inside_of_a_constructor_stays_as_it_is() -> None:
+    @frozen
+    class Doubled:
+        number: int
+
+        def __post_init__(self) -> None:
+            len(self.number)  # type: ignore[arg-type]  # on purpose
+
+    with pytest.raises(TypeError, match="has no len"):
+        Doubled(number=1)
