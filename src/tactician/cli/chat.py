@@ -14,7 +14,6 @@ from tactician.cli.choosing import find_only_agent
 from tactician.cli.console import err, out
 from tactician.cli.outcomes import format_output
 from tactician.conversation import Conversation
-from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, ConversationNotFoundError, ResponseError
 from tactician.events import Event
 from tactician.llm import AssistantMessage, UserMessage, join_text
@@ -23,6 +22,7 @@ from tactician.platform import Mode, Platform, RequestOptions
 from tactician.process import MessageSent
 from tactician.runs import PendingRequest, Response, RunCompleted, Runnable, RunResult, stream_events
 from tactician.service import AgentService
+from tactician.suggestions import did_you_mean
 
 _SHOWN: int = 4
 """Messages of a conversation that is continued, which are shown again."""
