@@ -494,3 +494,24 @@ def test_plan_shows_how_the_search_went(tmp_path: Path) -> None:
 
 def test_plan_says_when_no_search_was_needed() -> None:
     assert "no search was needed" in tactician("plan", STAR_NEWS, "--search").out
+
+
+FUNCTION = """
+from tactician import runnable
+
+@runnable
+def shout(text: str) -> str:
+    return {}[text]
+"""
+
+
+def test_an_error_of_a_function_is_a_message_with_its_line(tmp_path: Path) -> None:
+    file = written(tmp_path, FUNCTION)
+    done = tactician("run", file, "boom")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.endswith(f"error: KeyError: 'boom' ({file}:6). --debug shows the traceback.\n")
+    assert "Traceback" not in done.err
+    debugged = tactician("run", file, "boom", "--debug")
+    assert debugged.code == 1
+    assert debugged.err.rstrip().endswith("KeyError: 'boom'")
+    assert "Traceback" in debugged.err
