@@ -24,6 +24,7 @@ LATE = {
     "tactician.serve.a2a.grpc_server": "the extra `a2a-grpc`",
     "tactician.serve.ag_ui": "the extra `ag-ui`",
     "tactician.serve.api": "the extra `serve`",
+    "tactician.resilience": "limits of calls, which few programs set",
     "tactician.people": "pydantic models, which few programs need",
     "tactician.serve.application": "the extra `serve`",
     "tactician.mcp.bodies": "the extra `mcp`",

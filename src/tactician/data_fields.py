@@ -10,7 +10,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Final,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from tactician.frozen import frozen
 
@@ -75,8 +85,11 @@ class DataField:
 
 @cache
 def list_data_fields(kind: type) -> tuple[DataField, ...]:
-    """Return the fields of a dataclass in their order, those that only code sets included."""
-    hints, declared = get_type_hints(kind, include_extras=True), dataclasses.fields(kind)
+    """Return the fields of a dataclass or a `TypedDict` in their order, those that only code sets included."""
+    hints = get_type_hints(kind, include_extras=True)
+    if is_typeddict(kind):
+        return tuple(DataField(name, hint, dataclasses.MISSING) for name, hint in hints.items())
+    declared = dataclasses.fields(kind)
     return tuple(DataField(field.name, hints[field.name], _find_default(field)) for field in declared if field.init)
 
 

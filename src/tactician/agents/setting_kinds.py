@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from types import NoneType
+from typing import Final, get_args, get_origin
 
+from tactician.amounts import Positive
+from tactician.data_fields import list_data_fields
 from tactician.llm import LlmOptions
 from tactician.prompts import InstructionSource
 
 
-def find_wrong_kinds(settings: Mapping[str, object]) -> list[str]:
-    """Return a description of each setting whose value is of another kind than it needs."""
+def find_wrong_kinds(settings: Mapping[str, object], declared: type) -> list[str]:
+    """Return a description of each setting whose value is of another kind than it needs.
+
+    Args:
+        settings: the settings.
+        declared: the `TypedDict` that declares them.
+    """
+    checks = _list_checks(declared)
     return [
-        f"{name} {_KINDS[name][1].format(_show(value))}"
+        f"{name} {checks[name][1].format(_show(value))}"
         for name, value in settings.items()
-        if value is not None and name in _KINDS and not _KINDS[name][0](value)
+        if value is not None and name in checks and not checks[name][0](value)
     ]
 
 
@@ -45,17 +55,17 @@ _KINDS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "model": (_is_model, 'is {}: write the name of a model, as in "openai:gpt-5.4", LlmOptions(...) or a model'),
     "instructions": (lambda value: isinstance(value, str | InstructionSource), "is {}: write a text"),
     "window": (_has("start"), "is {}: write a window, as in SlidingWindow(max_tokens=4000)"),
-    "tools": _LIST,
-    "references": _LIST,
-    "contributors": _LIST,
-    "handoffs": _LIST,
-    "input_guardrails": _LIST,
-    "output_guardrails": _LIST,
-    "tool_input_guardrails": _LIST,
-    "tool_output_guardrails": _LIST,
-    "max_turns": _NUMBER,
-    "max_attempts": _NUMBER,
-    "max_tool_calls": _NUMBER,
-    "max_tool_output_tokens": _NUMBER,
-    "max_tool_output_chars": _NUMBER,
 }
+
+
+@cache
+def _list_checks(declared: type) -> Mapping[str, tuple[Callable[[object], bool], str]]:
+    """Return the check of each setting that has one: lists and numbers say in their types what they need."""
+    checks = dict(_KINDS)
+    for field in list_data_fields(declared):
+        kind = next((each for each in get_args(field.kind) if each is not NoneType), field.kind)
+        if Positive in (field.kind, kind):
+            checks[field.name] = _NUMBER
+        elif get_origin(field.kind) is Sequence:
+            checks[field.name] = _LIST
+    return checks

@@ -1,8 +1,7 @@
 """Specification of an agent: the settings, their defaults and their validation, once.
 
-`Agent(...)`, blueprints, JSON agent files and definitions that models write are codecs of `AgentSpec`. A new setting is
-a key of `AgentSettings` and a field of `AgentSpec` (or of `TurnPolicy`, where the turn loop reads it), and a field of
-those codecs that can express it.
+A new setting is a key of `AgentSettings`, with its limits, and a field with its default of `AgentSpec` (or of
+`TurnPolicy`, where the turn loop reads it). Blueprints, their JSON Schema and the checks of values follow from these.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import Final, Generic, Self, TypedDict, cast
 from typing_extensions import TypeForm, TypeVar, Unpack
 
 from tactician.agents.setting_kinds import find_wrong_kinds
+from tactician.amounts import Positive, Seconds, Text
 from tactician.conversation import WindowStrategy
 from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailLike
@@ -39,33 +39,33 @@ T_co = TypeVar("T_co", covariant=True, default=str)
 
 
 class AgentSettings(TypedDict, total=False):
-    """Keyword arguments of `Agent` besides its name and its output type."""
+    """Keyword arguments of `Agent` besides its name and its output type, with the limits of their values."""
 
     model: ModelLike | None
     instructions: str | InstructionSource
     tools: Sequence[ToolLike | LlmReference]
-    tool_groups: Sequence[str | ToolGroup]
+    tool_groups: str | Sequence[str | ToolGroup]
     references: Sequence[LlmReference]
     contributors: Sequence[ContributorLike]
     handoffs: Sequence[Handoff[object] | Runnable]
     description: str | None
-    id: str | None
-    role: str | None
-    goal: str | None
-    background: str | None
+    id: Text | None
+    role: Text | None
+    goal: Text | None
+    background: Text | None
     input_guardrails: Sequence[GuardrailLike]
     output_guardrails: Sequence[GuardrailLike]
     tool_input_guardrails: Sequence[GuardrailLike]
     tool_output_guardrails: Sequence[GuardrailLike]
     window: WindowStrategy | None
     autonomy: Autonomous | None
-    max_turns: int
-    max_attempts: int | None
-    max_tool_calls: int | None
-    max_tool_output_tokens: int | None
-    max_tool_output_chars: int | None
+    max_turns: Positive
+    max_attempts: Positive | None
+    max_tool_calls: Positive | None
+    max_tool_output_tokens: Positive | None
+    max_tool_output_chars: Positive | None
     parallel_tools: bool
-    tool_timeout: float | None
+    tool_timeout: Seconds | None
     allow_delegation: bool
 
 
@@ -188,7 +188,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
             name = min(settings.keys() - _KNOWN)
             hint = f" Did you mean {_SYNONYMS[name]!r}?" if name in _SYNONYMS else did_you_mean(name, _KNOWN)
             raise TypeError(f"an agent has no setting {name!r}.{hint}")
-        if settings and (wrong := find_wrong_kinds(cast("dict[str, object]", settings))):
+        if settings and (wrong := find_wrong_kinds(cast("dict[str, object]", settings), AgentSettings)):
             raise DeclarationError(self.name, wrong)
         fields = self.__dict__
         fields.update(settings)

@@ -31,7 +31,7 @@ from tactician.blueprint.knowledge import (
     export_references,
 )
 from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, export_trace, set_trace
-from tactician.blueprint.schema_base import Flag, Name, Part, Positive, Seconds, Temperature
+from tactician.blueprint.schema_base import Name, Part, Positive, Temperature, convert_type
 from tactician.blueprint.tool_lists import AgentToolPart, build_tools, export_tools
 from tactician.blueprint.turn_settings import (
     AutonomyPart,
@@ -44,6 +44,7 @@ from tactician.blueprint.turn_settings import (
     export_instructions,
     export_window,
 )
+from tactician.documents import form_of, list_form_fields
 from tactician.llm import TraceMetadata
 from tactician.runs import Runnable
 from tactician.tools import ToolGroup, snake_case
@@ -51,6 +52,19 @@ from tactician.tools import ToolGroup, snake_case
 _Guardrails: TypeAlias = tuple[GuardrailPart, ...]
 
 
+_CODED: Final = frozenset(
+    {
+        *("model", "instructions", "tools", "tool_groups", "references", "contributors", "handoffs"),
+        *("input_guardrails", "output_guardrails", "tool_input_guardrails", "tool_output_guardrails"),
+        *("window", "autonomy"),
+    }
+)
+"""The settings of an agent that JSON has in a form of their own; `AgentFields` writes them out."""
+PLAIN: Final = tuple(field.name for field in list_form_fields(AgentSettings, without=_CODED))
+"""The settings of an agent that JSON has as they are."""
+
+
+@form_of(AgentSettings, only=PLAIN, convert=convert_type, is_optional=True)
 class AgentFields(Blueprint):
     """Common fields of agents and supervisors. Times are in seconds."""
 
@@ -67,12 +81,7 @@ class AgentFields(Blueprint):
     output_type: TypeText | None = None
     trace_metadata: TracePart | None = None
     context_management: WindowPart | None = None
-    # What agentle4j does not have.
-    id: Name | None = None
-    description: str | None = None
-    role: Name | None = None
-    goal: Name | None = None
-    background: Name | None = None
+    # What agentle4j does not have, besides the settings that JSON has as they are.
     options: OptionsPart | None = None
     tool_groups: tuple[Name, ...] | None = None
     agent_tools: tuple[AgentToolPart, ...] | None = None
@@ -82,13 +91,6 @@ class AgentFields(Blueprint):
     tool_input_guardrails: _Guardrails | None = None
     tool_output_guardrails: _Guardrails | None = None
     autonomy: AutonomyPart | None = None
-    max_attempts: Positive | None = None
-    max_tool_calls: Positive | None = None
-    max_tool_output_tokens: Positive | None = None
-    max_tool_output_chars: Positive | None = None
-    parallel_tools: Flag | None = None
-    tool_timeout: Seconds | None = None
-    allow_delegation: Flag | None = None
 
     def build_settings(self, builder: Builder) -> AgentSettings:
         """Return the settings of the agent, without its name and its output type."""
@@ -114,16 +116,6 @@ class AgentFields(Blueprint):
         if (autonomy := self.autonomy) is not None:
             settings["autonomy"] = builder.attempt(lambda: build_autonomy(autonomy), "autonomy")
         return settings
-
-
-_CODED: Final = frozenset(
-    {
-        *("model", "instructions", "tool_groups", "references", "contributors", "handoffs", "autonomy"),
-        *("input_guardrails", "output_guardrails", "tool_input_guardrails", "tool_output_guardrails"),
-    }
-)
-PLAIN: Final = tuple(name for name in AgentFields.model_fields if name in AgentSettings.__annotations__.keys() - _CODED)
-"""The settings of an agent that JSON has as they are."""
 
 
 def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from tactician.config.defaults import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES
 from tactician.config.fields import Above, Factor, Seconds, create_table
 from tactician.config.model_settings import ModelSettings
 from tactician.documents import DocumentModel
+from tactician.resilience import compute_backoff
 
 
 class ProcessSettings(DocumentModel):
@@ -53,10 +54,7 @@ class AttemptSettings(DocumentModel):
 
     def pause_after(self, attempt: int) -> float:
         """Return the seconds to wait after an attempt, counted from 1."""
-        try:
-            return min(self.base * self.factor ** (attempt - 1), self.longest)
-        except OverflowError:
-            return self.longest
+        return compute_backoff(attempt, base=self.base, factor=self.factor, longest=self.longest)
 
 
 class RankingSettings(AttemptSettings):

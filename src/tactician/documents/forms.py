@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING
 from operator import or_
-from typing import Any, Final, TypeVar, get_args, get_type_hints, is_typeddict
+from typing import Any, Final, TypeVar, get_args
 
 from pydantic import BaseModel, create_model
 
@@ -69,7 +69,7 @@ def list_form_fields(
     Raises:
         TypeError: when the class has no field of a name in `only` or `without`.
     """
-    declared = _list_keys(kind) if is_typeddict(kind) else list_data_fields(kind)
+    declared = list_data_fields(kind)
     if unknown := {*(only or ()), *without} - {field.name for field in declared}:
         raise TypeError(f"{kind.__name__} has no field {min(unknown)!r}")
     return [
@@ -77,10 +77,6 @@ def list_form_fields(
         for field in declared
         if (only is None or field.name in only) and field.name not in without and not field.is_code_only
     ]
-
-
-def _list_keys(kind: type) -> tuple[DataField, ...]:
-    return tuple(DataField(name, hint, None) for name, hint in get_type_hints(kind, include_extras=True).items())
 
 
 def _describe(field: DataField, kind: object, is_optional: bool) -> tuple[object, object]:

@@ -7,7 +7,8 @@ from weakref import WeakKeyDictionary
 
 from tactician.clock import Clock
 from tactician.events import EventListener
-from tactician.runs import Pace, RequestPace, RunContext, load_capture_mode
+from tactician.resilience import Pace
+from tactician.runs import RequestPace, RunContext, load_capture_mode
 from tactician.trace import CaptureMode, Recorder
 
 

@@ -24,7 +24,7 @@ from tactician.process.options import ProcessOptions
 from tactician.process.questions import allow_questions
 from tactician.process.state import ChildRun
 from tactician.prompts import PromptContributor
-from tactician.runs import BudgetMeter, Checkpoint, OutputError, Pace, RunContext, Runnable, RunResult, RunStatus
+from tactician.runs import BudgetMeter, Checkpoint, OutputError, RunContext, Runnable, RunResult, RunStatus
 from tactician.tools import as_text
 
 T = TypeVar("T")
@@ -234,7 +234,11 @@ def create_process_context(context: RunContext, options: ProcessOptions, meter: 
         from tactician.process.event_log import create_log_sink
 
         log = create_log_sink(options.verbosity)
-    pace = Pace(options.tool_delay, context.clock) if options.tool_delay else context.pace
+    pace = context.pace
+    if options.tool_delay:
+        from tactician.resilience import Pace
+
+        pace = Pace(options.tool_delay, context.clock)
     inside = context if options.user is None else context.inside({ChatUser: options.user})
     return replace(
         inside.as_internal(),

@@ -73,7 +73,9 @@ class ActionRetryPolicy:
         """Return the seconds to wait after an attempt, counted from 1; `None` when it was the last."""
         if attempt >= self.attempts or not self._passes(error):
             return None
-        return min(self.delay * self.factor ** (attempt - 1), self.max_delay)
+        from tactician.resilience import compute_backoff
+
+        return compute_backoff(attempt, base=self.delay, factor=self.factor, longest=self.max_delay)
 
     def _passes(self, error: BaseException) -> bool:
         """Return whether the error is worth another attempt; a group is, when each error in it is."""

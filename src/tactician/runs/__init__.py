@@ -84,7 +84,6 @@ if TYPE_CHECKING:
     from tactician.runs.kept_artifacts import deliver_produced as deliver_produced
     from tactician.runs.output import format_output as format_output
     from tactician.runs.output import read_output as read_output
-    from tactician.runs.pace import Pace as Pace
     from tactician.runs.pace import RequestPace as RequestPace
     from tactician.runs.parameters import RunParameter as RunParameter
     from tactician.runs.parameters import find_run_parameter as find_run_parameter
@@ -178,7 +177,7 @@ else:
             "tactician.runs.inputs": "NO_TYPES READS_MESSAGES InputTypes restore_input",
             "tactician.runs.kept_artifacts": "deliver_produced",
             "tactician.runs.output": "format_output read_output",
-            "tactician.runs.pace": "Pace RequestPace",
+            "tactician.runs.pace": "RequestPace",
             "tactician.runs.parameters": "RunParameter find_run_parameter",
             "tactician.runs.reporting": "report_model_call report_retrieval",
             "tactician.runs.respondents": (

@@ -7,7 +7,7 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Final, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
@@ -25,7 +25,6 @@ from tactician.llm import (
 from tactician.runs.artifacts import ArtifactChannel
 from tactician.runs.budget import UNLIMITED, Budget, BudgetMeter
 from tactician.runs.checkpoint import Checkpoint
-from tactician.runs.pace import Pace
 from tactician.runs.services import Services
 from tactician.runs.spending import keep_spent
 from tactician.runs.step_events import StepEvents
@@ -34,6 +33,9 @@ from tactician.runs.telemetry import load_capture_mode
 from tactician.runs.user import ChatUser
 from tactician.stores import DocumentStore
 from tactician.trace import CaptureMode, Recorder
+
+if TYPE_CHECKING:
+    from tactician.resilience import Pace
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -6,7 +6,6 @@ from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.llm.routing.chat import RoutedModel as RoutedModel
-    from tactician.llm.routing.circuit_breaker import CircuitBreakerPolicy as CircuitBreakerPolicy
     from tactician.llm.routing.deployment import Deployment as Deployment
     from tactician.llm.routing.deployment import DeploymentStatus as DeploymentStatus
     from tactician.llm.routing.deployment import ServedModel as ServedModel
@@ -35,12 +34,13 @@ if TYPE_CHECKING:
     from tactician.llm.routing.router_arguments import create_router_arguments as create_router_arguments
     from tactician.llm.routing.token_estimate import Estimate as Estimate
     from tactician.llm.routing.token_estimate import estimate_tokens as estimate_tokens
+    from tactician.resilience import CircuitBreakerPolicy as CircuitBreakerPolicy
 else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
             "tactician.llm.routing.chat": "RoutedModel",
-            "tactician.llm.routing.circuit_breaker": "CircuitBreakerPolicy",
+            "tactician.resilience": "CircuitBreakerPolicy",
             "tactician.llm.routing.deployment": (
                 "Deployment DeploymentStatus ServedModel create_deployments format_full_name"
             ),

@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import inf
 
 from tactician.errors import ModelError
-from tactician.llm.routing.circuit_breaker import CircuitBreaker, CircuitBreakerPolicy
 from tactician.llm.routing.deployment import CallLimits, Deployment, DeploymentStatus
-from tactician.llm.routing.rate_limiter import RateLimiter
 from tactician.llm.routing.retries import Failure, is_deployment_fault
 from tactician.llm.usage import NO_USAGE, Usage
+from tactician.resilience import CircuitBreaker, CircuitBreakerPolicy, RateLimiter
 
 # Timers and sums of floats are not exact; differences below a nanosecond do not matter.
 INSTANT = 1e-9

@@ -17,7 +17,6 @@ from tactician.llm.model_profiles import parse_profiles
 from tactician.llm.options import NO_ROUTING_OPTIONS, LlmOptions, RoutingOptions
 from tactician.llm.routing.call_settings import CallSettings
 from tactician.llm.routing.chat import ChatCalls, RoutedModel
-from tactician.llm.routing.circuit_breaker import CircuitBreakerPolicy
 from tactician.llm.routing.deployment import (
     DEFAULT_CONCURRENCY,
     CallLimits,
@@ -42,6 +41,7 @@ from tactician.llm.routing.routes import PoolSettings, RouteTable
 from tactician.llm.routing.token_estimate import Estimate, estimate_tokens
 from tactician.llm.time_limit import TimeLimit
 from tactician.llm.usage import NO_USAGE, Usage
+from tactician.resilience import CircuitBreakerPolicy
 from tactician.suggestions import suggest_options
 
 NO_FALLBACKS: Mapping[str, Sequence[str]] = MappingProxyType({})

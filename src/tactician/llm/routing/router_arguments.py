@@ -8,10 +8,10 @@ from typing import TypedDict
 
 from tactician.config import ModelSettings, RouterSettings
 from tactician.documents import make_document, validate_document
-from tactician.llm.routing.circuit_breaker import CircuitBreakerPolicy
 from tactician.llm.routing.deployment import CallLimits
 from tactician.llm.routing.policies import PolicyName
 from tactician.llm.routing.retries import ModelRetryPolicy, RetryRule
+from tactician.resilience import CircuitBreakerPolicy
 
 
 class RouterArguments(TypedDict):

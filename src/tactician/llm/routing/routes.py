@@ -9,12 +9,12 @@ from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.frozen import frozen
 from tactician.llm.model import Features
 from tactician.llm.model_kinds import KindName
-from tactician.llm.routing.circuit_breaker import CircuitBreakerPolicy
 from tactician.llm.routing.deployment import CallLimits, Deployment, ServedModel
 from tactician.llm.routing.deployment_pool import DeploymentPool
 from tactician.llm.routing.deployment_state import DeploymentState
 from tactician.llm.routing.features import intersect_features
 from tactician.llm.routing.policies import DeploymentStates, Policy
+from tactician.resilience import CircuitBreakerPolicy
 from tactician.suggestions import did_you_mean
 
 _MOST_ROUTES = 4096

@@ -16,6 +16,7 @@ from tactician.frozen import frozen
 from tactician.listening import is_loopback
 from tactician.llm import MOST_IMAGE_BYTES
 from tactician.people import LOCAL, Person, Tokens
+from tactician.resilience import RateLimiter
 from tactician.runs import DEFAULT_LEASE
 from tactician.serve.dashboard import DASHBOARD_PATH
 from tactician.serve.problems import ApiError, describe_problem
@@ -23,6 +24,8 @@ from tactician.serve.problems import ApiError, describe_problem
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _OPEN_PATHS: Final = ("/livez", "/readyz")
 _MOST_CALLERS: Final = 10_000
+_INSTANT: Final = 1e-6
+"""Seconds by which sums of floats may be wrong."""
 _GUARDED: Final = ("http", "websocket")
 _POLICY_VIOLATION: Final = 1008
 """Code with which a WebSocket is refused (RFC 6455)."""
@@ -165,12 +168,12 @@ async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -
 
 
 class _Buckets:
-    """Number of requests that each caller may still make, which grows with time."""
+    """Rate limiters of the callers that called last."""
 
     def __init__(self, limits: RequestLimits, clock: Callable[[], float]) -> None:
         self._limits = limits
         self._clock = clock
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._limiters: OrderedDict[str, RateLimiter] = OrderedDict()
 
     def take(self, caller: str) -> None:
         """Count a request.
@@ -178,15 +181,15 @@ class _Buckets:
         Raises:
             ApiError: when the caller has made too many.
         """
-        now = self._clock()
-        left, since = self._left.pop(caller, (float(self._limits.burst), now))
-        left = min(self._limits.burst, left + (now - since) * self._limits.rate)
-        self._left[caller] = (max(left - 1, 0.0), now)
-        if len(self._left) > _MOST_CALLERS:
-            self._left.popitem(last=False)
-        if left < 1:
-            wait = (1 - left) / self._limits.rate
+        limits, now = self._limits, self._clock()
+        limiter = self._limiters.pop(caller, None) or RateLimiter(limits.rate, limits.burst / limits.rate)
+        self._limiters[caller] = limiter
+        if len(self._limiters) > _MOST_CALLERS:
+            self._limiters.popitem(last=False)
+        wait = limiter.available_at(now) - now
+        if wait > _INSTANT:
             raise ApiError(429, "These are too many requests.", {"retry-after": f"{max(1, round(wait))}"})
+        limiter.consume(now)
 
 
 def _is_open(scope: Scope) -> bool:

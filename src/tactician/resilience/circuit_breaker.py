@@ -1,15 +1,16 @@
-"""Circuit breakers: when a deployment that keeps failing is left alone, and how it comes back."""
+"""Circuit breakers: when a service that keeps failing is left alone, and how it comes back."""
 
 from __future__ import annotations
 
 from math import inf
 
 from tactician.frozen import frozen
+from tactician.resilience.backoff import compute_backoff
 
 
 @frozen(kw_only=True)
 class CircuitBreakerPolicy:
-    """Policy by which the circuit of a failing deployment opens and closes (M. Nygard, *Release It!*).
+    """Policy by which the circuit of a failing service opens and closes (M. Nygard, *Release It!*).
 
     Attributes:
         failure_threshold: failures in a row that open the circuit; with `0`, it never opens.
@@ -25,18 +26,18 @@ class CircuitBreakerPolicy:
 
     def compute_cooldown(self, openings: int) -> float:
         """Return the seconds of the next cooldown, after `openings` of them without a success."""
-        return min(self.max_cooldown, self.cooldown * self.cooldown_factor ** min(openings, 64))
+        return compute_backoff(openings + 1, base=self.cooldown, factor=self.cooldown_factor, longest=self.max_cooldown)
 
 
 class CircuitBreaker:
-    """Circuit breaker of a deployment.
+    """Circuit breaker of a service.
 
     After a cooldown, the circuit is half-open: a single call goes through, the trial. If it succeeds, the circuit
     closes; if it fails, the next cooldown is longer. Calls are identified by their numbers, which count from 1.
 
     Attributes:
         is_open: true when the circuit is open or half-open.
-        available_at: when the deployment may be called; `inf` while a trial is running.
+        available_at: when the service may be called; `inf` while a trial is running.
     """
 
     __slots__ = ("_failures", "_openings", "_trial", "available_at", "is_open", "policy")
@@ -65,7 +66,7 @@ class CircuitBreaker:
     def record_success(self, call: int) -> bool:
         """Count a success, and return whether it closed the circuit."""
         self._failures = 0
-        # A call that was sent before the circuit opened says nothing about the deployment's state now.
+        # A call that was sent before the circuit opened says nothing about the state of the service now.
         if not (self.is_open and self._trial == call):
             return False
         self.is_open, self.available_at, self._openings = False, -inf, 0
