@@ -217,13 +217,13 @@ class ShellSession:
         if not text or text in self.known_runs:
             return text or self.last_run
         known = [*self.known_runs, *(run.id for run in await self.platform.runs())]
-        found = sorted({run_id for run_id in known if run_id.startswith(text)})
-        if text in found:
+        matches = sorted({run_id for run_id in known if run_id.startswith(text)})
+        if text in matches:
             return text
-        if len(found) != 1:
-            several = f"Several runs begin with {text!r}: {', '.join(found[:5])}."
-            raise RunNotFoundError(several if found else f"There is no run {text!r}. `runs --all` lists them.")
-        return found[0]
+        if len(matches) != 1:
+            several = f"Several runs begin with {text!r}: {', '.join(matches[:5])}."
+            raise RunNotFoundError(several if matches else f"There is no run {text!r}. `runs --all` lists them.")
+        return matches[0]
 
     @contextmanager
     def show_run(

@@ -80,8 +80,8 @@ def read_decision(response: Response) -> ReviewDecision:
     try:
         return decision_adapter().validate_python(value)
     except ValidationError as error:
-        given = repr(response) if isinstance(response, str) and len(response) <= _QUOTED else "this"
-        raise InvalidOutput(f"{given} is no decision on a task. Answer with {_FORMS}.") from error
+        quoted = repr(response) if isinstance(response, str) and len(response) <= _QUOTED else "this"
+        raise InvalidOutput(f"{quoted} is no decision on a task. Answer with {_FORMS}.") from error
 
 
 def get_decision_schema() -> JsonSchema:
