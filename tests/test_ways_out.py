@@ -20,11 +20,25 @@ from pydantic import BaseModel
 from typer.testing import CliRunner
 
 import tactician
-from tactician import Agent, Export, Platform, UserInput, achieves_goal, action, log, planned_agent, tool
+from tactician import (
+    Agent,
+    Ensemble,
+    Export,
+    Platform,
+    Review,
+    Task,
+    UserInput,
+    achieves_goal,
+    action,
+    log,
+    planned_agent,
+    tool,
+)
 from tactician.cli.commands import app as command_line
 from tactician.cli.console import out
 from tactician.events import EventLog
 from tactician.integrations import otel
+from tactician.platform import Worker
 from tactician.serve import A2aSettings, McpPublisher, a2a_app, ag_ui_app, app
 from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
@@ -79,6 +93,16 @@ def try_key() -> str:
 def create_talker() -> Agent:
     """Return an agent whose tool says secrets, whose model says them in pieces, and which fails."""
     return Agent("Talker", model=ScriptedModel(ToolCall("try_key"), RuntimeError(TEXT)), tools=[try_key])
+
+
+def create_newsroom() -> Ensemble:
+    """Return an ensemble that asks a person, and whose next task says secrets and fails."""
+    model = ScriptedModel(ToolCall("try_key"), RuntimeError(TEXT))
+    tasks = [
+        Task("Write", id="write", agent=Agent("Writer", model=ScriptedModel("draft")), review=Review.after("Good?")),
+        Task("Try", id="try", agent=Agent("Talker", model=model, tools=[try_key])),
+    ]
+    return Ensemble("Newsroom", tasks)
 
 
 @pytest.fixture(autouse=True)
@@ -148,6 +172,69 @@ async def read_a2a() -> str:
         return answer.text + (await client.post("/", json=call, headers=HEADERS)).text
 
 
+async def read_a2a_notices() -> str:
+    """Return what a webhook hears of a task that fails."""
+    heard: list[str] = []
+    has_ended = asyncio.Event()
+
+    async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        heard.append((await reader.readexactly(int(length.partition(b":")[2]))).decode())
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+        has_ended.set()
+
+    settings = A2aSettings(poll=0.05, allows_private_push=True)
+    webhook = await asyncio.start_server(hear, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{webhook.sockets[0].getsockname()[1]}/"
+    application = a2a_app(create_platform(), "http://localhost", settings=settings)
+    async with webhook, open_client(application, application.router.lifespan_context(application)) as client:
+        message = {"role": "ROLE_USER", "parts": [{"data": {"content": "hello"}}], "messageId": "m1"}
+        configuration = {"taskPushNotificationConfig": {"url": url}, "returnImmediately": True}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage"}
+        params = {"message": message, "configuration": configuration}
+        await client.post("/", json={**call, "params": params}, headers=HEADERS)
+        await asyncio.wait_for(has_ended.wait(), 20)
+    return "".join(heard)
+
+
+async def read_a2a_of_an_agent() -> str:
+    """Return the events of a task that streams: what its agent says, its artifact, and its states."""
+    application = a2a_app(
+        create_platform(), "http://localhost", publish=[create_talker()], settings=A2aSettings(poll=0.05)
+    )
+    async with open_client(application, application.router.lifespan_context(application)) as client:
+        message = {
+            "role": "ROLE_USER",
+            "parts": [{"text": "hello"}],
+            "messageId": "m1",
+            "metadata": {"skillId": "talker"},
+        }
+        call = {"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": {"message": message}}
+        return (await client.post("/", json=call, headers=HEADERS)).text
+
+
+async def read_rest_after_a_restart() -> str:
+    """Return what the REST API of another server says of a run that asks, and then fails with secrets."""
+    store = MemoryStore()
+    async with create_platform(store=store) as first:
+        run_id = await first.register(create_newsroom()).enqueue("Newsroom", {})
+        await Worker(first).run_once()
+    application = app(create_platform(store=store).register(create_newsroom()))
+    async with open_client(application, application.router.lifespan_context(application)) as client:
+        waiting = (await client.get(f"/api/runs/{run_id}")).json()
+        request = waiting["pending"][0]["id"]
+        answer = {"request": request, "response": {"decision": "approve"}}
+        answered = await client.post(f"/api/runs/{run_id}/answers", json=answer)
+        while not (await client.get(f"/api/runs/{run_id}")).json()["failure"]:  # noqa: ASYNC110 - the server has no event for this
+            await asyncio.sleep(0)
+        pages = [(await client.get(f"/api/runs/{run_id}{part}")).text for part in ("", "/trace", "/steps")]
+        board = (await client.get("/api/overview")).text
+    return answered.text + "".join(pages) + board
+
+
 async def read_mcp() -> str:
     """Return what a client of MCP hears: the error of a call, and its progress."""
     reports: list[str] = []
@@ -170,7 +257,7 @@ async def read_trace() -> str:
         with pytest.raises(RuntimeError, match=KEY):
             await create_talker().run("hello", context=platform.context())
     trace = recorder.read_trace()
-    return trace.to_html() + trace.to_json()
+    return trace.to_html() + trace.to_json() + trace.to_toon()
 
 
 async def read_telemetry() -> str:
@@ -189,7 +276,10 @@ WAYS: dict[str, Callable[[], Awaitable[str]]] = {
     "conversations": read_conversation,
     "AG-UI, a process": lambda: read_ag_ui("Porter"),
     "AG-UI, an agent": lambda: read_ag_ui("Talker"),
+    "REST, an ensemble after a restart": read_rest_after_a_restart,
     "A2A": read_a2a,
+    "A2A, an agent that streams": read_a2a_of_an_agent,
+    "A2A, notifications": read_a2a_notices,
     "MCP": read_mcp,
     "traces": read_trace,
     "OpenTelemetry with content": read_telemetry,
@@ -231,15 +321,7 @@ def store(tmp_path: Path) -> tuple[str, str]:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        "ps --all",
-        "ps --all --json",
-        "show ID",
-        "show ID --json",
-        "show ID --steps",
-        "show ID --steps --json",
-        "trace ID",
-    ],
+    COMMANDS,
 )
 def test_the_command_line_shows_no_secret(
     command: str, store: tuple[str, str], monkeypatch: pytest.MonkeyPatch

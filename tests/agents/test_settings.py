@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 
 from tactician import Agent
@@ -19,10 +19,11 @@ from tactician.blueprint.models import OptionsPart, RetryPart, TracePart
 from tactician.blueprint.schema import json_schema
 from tactician.blueprint.schema_base import Part, convert_type
 from tactician.blueprint.turn_settings import AutonomyPart
+from tactician.config import CircuitBreakerSettings, RetryPolicySettings, RetryRuleSettings
 from tactician.data_fields import list_data_fields
 from tactician.documents import form_of
 from tactician.errors import DeclarationError
-from tactician.llm import LlmOptions, RetrySettings, TraceMetadata
+from tactician.llm import CircuitBreakerPolicy, LlmOptions, ModelRetryPolicy, RetryRule, RetrySettings, TraceMetadata
 from tactician.loop import Autonomous
 
 SETTINGS = tuple(AgentSettings.__annotations__)
@@ -102,3 +103,17 @@ def test_a_new_setting_is_in_the_blueprint_with_its_limit_without_further_code()
 )
 def test_no_field_of_a_class_is_missing_in_its_part(part: type[Part], kind: type, spread: set[str]) -> None:
     assert {field.name for field in list_data_fields(kind)} - spread <= part.model_fields.keys()
+
+
+@pytest.mark.parametrize(
+    ("table", "kind", "elsewhere"),
+    [
+        (RetryRuleSettings, RetryRule, set()),
+        (RetryPolicySettings, ModelRetryPolicy, {"deadline", "first_timeout"}),
+        (CircuitBreakerSettings, CircuitBreakerPolicy, set()),
+    ],
+)
+def test_a_table_of_retries_has_the_fields_of_its_class(
+    table: type[BaseModel], kind: type, elsewhere: set[str]
+) -> None:
+    assert set(table.model_fields) == {field.name for field in list_data_fields(kind)} - elsewhere

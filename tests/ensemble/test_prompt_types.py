@@ -51,7 +51,19 @@ def find_in_tasks() -> Runnable:
     return Ensemble("Inner", [Task("{input}", agent=note)])
 
 
-@pytest.mark.parametrize("build", [lambda: PlannedAgent(Finder()), find_in_tasks])
+@runnable
+async def look_up(text: str) -> City:
+    SEEN.append(text)
+    return City(name="Rome")
+
+
+@runnable
+async def read_it(text: str) -> dict[str, str]:
+    SEEN.append(text)
+    return {"name": "Rome"}
+
+
+@pytest.mark.parametrize("build", [lambda: PlannedAgent(Finder()), find_in_tasks, lambda: look_up, lambda: read_it])
 async def test_no_format_is_described_where_no_model_writes_json(build: Callable[[], Runnable]) -> None:
     SEEN.clear()
     result = await Ensemble("E", [Task("Find", agent=build(), output_type=City)]).run({})
@@ -66,3 +78,14 @@ async def test_the_format_is_described_for_a_router_whose_agent_writes_json() ->
     await Ensemble("E", [Task("Find", agent=router, output_type=City)]).run({})
     assert isinstance(writer.model, ScriptedModel)
     assert "Output Format" in writer.model.calls[0].prompt
+
+
+async def test_the_format_is_described_for_a_function_that_returns_what_a_model_writes() -> None:
+    @runnable
+    async def pass_on(text: str) -> str:
+        SEEN.append(text)
+        return '{"name": "Rome"}'
+
+    SEEN.clear()
+    await Ensemble("E", [Task("Find", agent=pass_on, output_type=City)]).run({})
+    assert "Output Format" in SEEN[0]

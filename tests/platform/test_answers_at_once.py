@@ -24,7 +24,7 @@ from tactician import (
     planned_agent,
     tool,
 )
-from tactician.errors import AlreadyAnsweredError, RunConflictError
+from tactician.errors import AlreadyAnsweredError
 from tactician.platform import Worker
 from tactician.process import AgentProcess, ask_human
 from tactician.runs import RunResult
@@ -120,7 +120,7 @@ async def test_of_many_answers_at_once_the_first_counts(kind: str, platforms: Ca
 
     accepted = [number for number, outcome in enumerate(outcomes) if not isinstance(outcome, BaseException)]
     assert len(accepted) == 1, outcomes
-    assert all(isinstance(outcome, RunConflictError | AgentProcess | RunResult) for outcome in outcomes), outcomes
+    assert all(isinstance(outcome, AlreadyAnsweredError | AgentProcess | RunResult) for outcome in outcomes), outcomes
     if kind != "Clerk":
         assert await second.output(run_id) == f"word {accepted[0]}"
     with pytest.raises(AlreadyAnsweredError, match=r"has an answer already|has ended, and is completed"):

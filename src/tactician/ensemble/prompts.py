@@ -8,7 +8,7 @@ from typing import Final
 from pydantic_core import to_json
 from typing_extensions import TypeForm
 
-from tactician.agents import Agent, BaseRunnable, TypedRunnable
+from tactician.agents import Agent, BaseRunnable, FunctionRunnable, TypedRunnable
 from tactician.context_format import ContextFormatter
 from tactician.ensemble.delegation import DelegationPriority, DelegationRequest
 from tactician.ensemble.ensemble_runnable import EnsembleRunnable
@@ -55,14 +55,18 @@ def build_prompt(task: TaskInput, kind: TypeForm[object] | None, context: RunCon
 def find_prompt_type(runnable: Runnable, kind: TypeForm[object] | None) -> TypeForm[object] | None:
     """Return the output type that the prompt of a Runnable describes; `None` when no model of it writes the output.
 
-    A planned agent gives an object of a goal, the tasks of an ensemble have their own types, and so may others.
+    A planned agent gives an object of a goal, the tasks of an ensemble have their own types, and so may others. A
+    function that returns an object has made it itself; one that returns a text may have asked a model for it.
     """
     while isinstance(runnable, TypedRunnable):
         runnable = runnable.inner
     if kind is None or isinstance(runnable, Agent):
         return kind
     is_planned = isinstance(runnable, BaseRunnable) and runnable.planned_spec is not None
-    has_type = getattr(runnable, "output_type", None) not in (None, str)
+    declared = (
+        runnable.result_type if isinstance(runnable, FunctionRunnable) else getattr(runnable, "output_type", None)
+    )
+    has_type = declared not in (None, str)
     return None if is_planned or has_type or isinstance(runnable, EnsembleRunnable) else kind
 
 

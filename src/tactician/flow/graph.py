@@ -56,10 +56,12 @@ class StepGraph(Generic[T]):
                 cycle; then nothing was added.
         """
         if not self._is_in_order(steps) and (problems := list(self._find_problems(steps))):
+            # Before anything is added: a caller that catches the error has the graph as it was.
             raise DeclarationError("A flow", problems)
         for step in steps:
             self._numbers[step.key] = len(self._steps)
             self._steps.append(step)
+        # After `close`, steps that a caller still adds are skipped too: a drained flow must end.
         if self._cause is not None:
             return self._skip(list(steps), self._cause)
         skipped: list[StepSkipped] = []
@@ -90,6 +92,7 @@ class StepGraph(Generic[T]):
         if isinstance(outcome, StepSuspended):
             self._suspended.append(outcome)
             return []
+        # After the check for a suspension: the dependents of a waiting step keep waiting, and are not skipped.
         dependents = self._dependents.pop(outcome.key, [])
         if isinstance(outcome, StepFailed):
             return self._skip(dependents, outcome)
@@ -105,6 +108,7 @@ class StepGraph(Generic[T]):
         ready = [self._steps[number] for number in sorted(self._ready)]
         self._ready.clear()
         waiting = [step for step in self._steps if self._missing.get(step.key)]
+        # Steps that run have no dependents now: the waiting steps get their outcome here.
         self._dependents.clear()
         return self._skip([*ready, *waiting], cause)
 
@@ -125,6 +129,7 @@ class StepGraph(Generic[T]):
         """Skip the steps, and all that depend on them."""
         skipped: list[StepSkipped] = []
         for step in steps:  # grows as it goes
+            # A step with two failed dependencies is reached twice, and skipped once.
             if step.key not in self._outcomes:
                 outcome = self._outcomes[step.key] = create_skip(step.key, cause)
                 skipped.append(outcome)

@@ -39,8 +39,10 @@ def create_failure(key: str, error: BaseException) -> StepFailed | StepSuspended
         CancelledError: when it was cancelled.
         GeneratorExit: when it was closed.
     """
+    # These belong to the caller, not to the step: as an outcome they would keep the task from ending.
     if isinstance(error, (CancelledError, GeneratorExit)):
         raise error
+    # A task group wraps a suspension in an exception group, and the step still only waits.
     suspended = find_suspension(error)
     return StepFailed(key, error) if suspended is None else StepSuspended(key, suspended.pending)
 
@@ -56,6 +58,7 @@ def _begin(step: FlowStep[T], results: Mapping[str, T], clock: Clock) -> Awaitab
     """Return the work of a step, with its timeout and its retries."""
     if step.timeout is None and step.retry is None:  # nearly always
         return step.work(results)
+    # The timeout is inside the retries: each attempt has the whole time.
     attempt = step.work if step.timeout is None else partial(_work_in_time, step, step.timeout, clock)
     if step.retry is None:
         return attempt(results)

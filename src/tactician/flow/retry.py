@@ -35,5 +35,6 @@ async def run_with_retries(attempt: Callable[[int], Awaitable[T]], policy: Retry
                 if number > 1:
                     error.add_note(f"after {format_count(number, 'attempt')}")
                 raise
+        # Outside of the `except`: a cancellation during the pause must not carry the old error as its context.
         await clock.sleep(pause)
         number += 1

@@ -105,18 +105,23 @@ class Scheduler(Generic[T]):
         self._is_open = False
         self._cancel_running()
         if self._tasks:
+            # A second cancellation must not leave steps running after the block.
             await run_to_completion(_wait_for(self._tasks.values()))
 
     def __aiter__(self) -> Scheduler[T]:
         return self
 
     async def __anext__(self) -> StepOutcome[T]:
+        # Outcomes that came before a failure are given out first: the caller saves them, so a restart does not repeat
+        # these steps.
         while not self._ended and self._failure is None:
             if self._tasks:
                 self._has_news.clear()
                 await self._has_news.wait()
+            # Nothing can run beside a single step, so it needs no task.
             elif self._limit == 1 and (step := self._graph.pop_ready()) is not None:
                 self._record(await self._perform(step))
+            # Only now, when nothing else can run: one suspension then has the requests of all waiting steps.
             elif suspended := self._graph.suspended:
                 raise Suspended(*(request for outcome in suspended for request in outcome.pending))
             else:
@@ -124,6 +129,7 @@ class Scheduler(Generic[T]):
         if self._ended:
             outcome = self._ended.popleft()
             if isinstance(outcome, StepSuspended):
+                # People can answer while other steps still run, because the record shows the request already.
                 await self._show_pending(outcome)
             return outcome
         assert self._failure is not None
@@ -153,6 +159,8 @@ class Scheduler(Generic[T]):
             if not self._is_open or self._failure is not None:
                 raise
             outcome = StepFailed(step.key, error)  # the step has cancelled itself
+        # In this order: the slot is free, then the outcome may make steps ready, then these start, and the caller
+        # wakes up last.
         del self._tasks[step.key]
         self._record(outcome)
         self._start_ready()
@@ -164,6 +172,7 @@ class Scheduler(Generic[T]):
     def _record(self, outcome: StepOutcome[T]) -> None:
         skipped = self._graph.record(outcome)
         if not isinstance(outcome, StepFailed) or (self._on_error != "fail_fast" and not is_fatal(outcome.error)):
+            # A failed step comes before the steps that it made skip: readers see the reason first.
             self._ended.append(outcome)
             self._ended.extend(skipped)
             if isinstance(outcome, StepFailed) and self._on_error == "drain":
@@ -234,6 +243,7 @@ async def gather_or_suspend(*runs: Coroutine[object, object, T], max_concurrency
         outcomes = await run_steps(steps, max_concurrency=max_concurrency)
     finally:
         for run in runs:
+            # A coroutine that was never awaited would warn when it is collected.
             run.close()  # of those that have not begun
     return [outcome.result for outcome in outcomes.values() if isinstance(outcome, StepCompleted)]
 

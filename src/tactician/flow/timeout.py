@@ -40,6 +40,8 @@ async def run_with_timeout(work: Awaitable[T], seconds: float, clock: Clock, nam
 
     timer = clock.call_later(seconds, cancel)
     try:
+        # In the current task, not in a new one: the work keeps its context variables, and a cancellation reaches it
+        # directly.
         return await work
     except asyncio.CancelledError:
         if not is_late or task.cancelling() > cancellations + 1:  # somebody else has cancelled the task as well
@@ -48,6 +50,8 @@ async def run_with_timeout(work: Awaitable[T], seconds: float, clock: Clock, nam
             f"{name} has not ended within {format_count(seconds, 'second')}, and was cancelled."
         ) from None
     finally:
+        # A late timer has cancelled the task. Whatever the work made of it, the count of cancellations is set right
+        # again.
         timer.cancel()
         if is_late:
             task.uncancel()

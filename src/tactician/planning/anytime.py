@@ -80,15 +80,19 @@ class AnytimeSearch:
         search = self._search
         if known is not None:
             search.offer(known)
+        # First a short A* without any preparation: most problems are solved before better numbering or symmetries
+        # would pay.
         yield from self._probe()
         if not self._is_done() and not self._is_late():
             yield from self._begin_anew()
             yield from self._explore_while_early(_SECOND_PROBE)
+        # Some plan comes before a better plan: a process can start with it.
         if self._search.best is None and not self._is_done():
             yield from self._find_any()
         if not self._is_done():
             if self._search is search:
                 yield from self._begin_anew()
+            # A* alone raises the bound, hasty searches alone lower the cost: in turn they meet.
             yield from self._improve()
         if self._limit is None:
             yield from self._tidy()
@@ -107,6 +111,7 @@ class AnytimeSearch:
         symmetries = yield from find_symmetries(self._masks, self._weights)
         self._search = Search(self._masks, self._weights, self._start, bound, symmetries, self._search)
         if best is not None:
+            # The plan still counts: its weight prunes the new search from its first state on.
             self._search.offer(best)
         yield
 
@@ -140,6 +145,7 @@ class AnytimeSearch:
                 if self._search.best is None:
                     yield from self._explore_greedily(greedy, states)
                 if greedy.is_exhausted:
+                    # A greedy search is complete: when it has seen every state, no plan exists.
                     self._search.give_up()
             yield from self._explore(1)
 
@@ -154,6 +160,7 @@ class AnytimeSearch:
         while not self._is_done():
             yield from self._explore(states)
             yield from self._hurry()
+            # Longer each time, so that hasty searches, which may find nothing, take a bounded share of the time.
             states *= 2
 
     def _hurry(self) -> Generator[None, None, None]:
@@ -161,6 +168,7 @@ class AnytimeSearch:
             yield from self._explore_greedily(other, _ROUND)
         self._search.hasten(*_LANDMARK_HASTE)
         yield from self._explore(_ROUND, hasty=True)
+        # The hasty queue would grow with each state that A* explores meanwhile.
         self._search.end_haste()
 
     def _is_far_off(self) -> bool:

@@ -148,8 +148,12 @@ class Search:
         while queue:
             entry = heapq.heappop(queue)
             node, bound = entry & _NODES, entry >> _NODE_BITS & self._bounds
+            # The same state may be in both queues, and be reached again more cheaply: stale entries are dropped here,
+            # not searched for in the heap.
             if (row := self._visit(node, bound)) is None:
                 continue
+            # Estimates are late, because many nodes never need one. A node whose estimate raises its
+            # bound goes back.
             if bound == nodes.bounds[row] and self._estimate(node, row):
                 self._expand(node, row)
                 return
@@ -166,6 +170,7 @@ class Search:
         if row < 0:
             return self._visit_first(node, bound)
         weight = nodes.weights[row]
+        # A cheaper way to the same state was found since this entry was pushed.
         if weight > self._lightest[nodes.keys[row]]:
             return None
         return None if self.weight is not None and weight + nodes.bounds[row] >= self.weight else row
@@ -209,9 +214,12 @@ class Search:
         if flags & ESTIMATED:
             return True
         inherited = self._inherit_landmarks(node, row)
+        # Its parent had no other step, and landmarks had paid for all of that step's weight: its bound follows from
+        # the parent's.
         if flags & FORCED and inherited:
             return True
         estimate = self._finder.estimate(nodes.states[row], inherited)
+        # No relaxed plan exists, so no plan exists from here: the state is a dead end for good.
         if estimate is None:
             nodes.flags[node] |= EXPANDED
             return False
@@ -244,10 +252,12 @@ class Search:
         for step in steps:
             weight, after = so_far + weights[step], masks.after(state, step)
             key = after if symmetries is None else symmetries.find_representative(after)
+            # Strictly less: of two equal ways to a state, one is enough.
             if weight < lightest.get(key, weight + 1):
                 # The child no longer owes what landmarks had accounted for of the step's weight.
                 unpaid = estimate.residual[step]
                 left = max(estimate.bound + unpaid, bound) - weights[step] if masks.goal & ~after else 0
+                # A child that cannot beat the best plan is not stored at all: memory is the limit of large searches.
                 if self.weight is None or weight + left < self.weight:
                     child = nodes.add(step, node, FORCED if len(steps) == 1 and not unpaid else 0)
                     if masks.goal & ~after:

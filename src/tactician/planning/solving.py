@@ -43,6 +43,8 @@ def solve(
     It halts after each state that is explored. `known` are the steps of a plan to begin with.
     """
     masks = problem.masks
+    # First the answers that need no search, in the order of their price: most plans of agents end here or in the next
+    # lines.
     if not masks.goal & ~start:
         return Solution([])
     usable = [not enabler & ~start for enabler in problem.enablers]
@@ -52,7 +54,9 @@ def solve(
         solution = yield from _search(masks, weights, usable, start, meter, known)
         if solution.steps is None:
             return solution
+        # The search ends at the least cost, so its plan may still have steps that are free and not needed.
         steps = canonical_order(masks, start, _shorten(masks, start, solution.steps))
+    # Preferences only choose among the cheapest plans, so they wait until the plan is known to be one.
     if problem.contested and solution.limit is None:
         preferred = yield from exchange(problem, weights, usable, start, steps, meter)
         steps = steps if preferred is steps else canonical_order(masks, start, preferred)
@@ -74,6 +78,7 @@ def _search(
     yield
     unit, scaled = _scale([weights[number] for number in numbers])
     positions = {number: position for position, number in enumerate(numbers)}
+    # A known plan with an action that was left out as dominated cannot be walked in the numbers of this search.
     begun = [positions[step] for step in known] if known and all(step in positions for step in known) else None
     result = yield from AnytimeSearch(masks.only(numbers), scaled, start, meter).run(begun)
     return _translate(result, numbers, unit)
@@ -118,6 +123,7 @@ def _candidates(masks: Masks, weights: Sequence[int], usable: Sequence[bool], st
     """Return the actions worth searching, or None if they cannot reach the goal even if no effect were ever undone."""
     idle = [not (enabled and adds) for enabled, adds in zip(usable, masks.adds, strict=True)]
     reached = masks.spread(start, range(len(idle)), idle)
+    # Not even without deletes: a proof that costs one pass, where the search would have to exhaust all states.
     if masks.goal & ~reached:
         return None
     candidates = {n for n, need in enumerate(masks.needs) if not idle[n] and not need & ~reached}
@@ -125,5 +131,6 @@ def _candidates(masks: Masks, weights: Sequence[int], usable: Sequence[bool], st
     for achievers in masks.achievers.values():
         rivals = [number for number in achievers if number in candidates]
         if len(rivals) > 1:
+            # After the reachable set is known: only actions that can run may displace others.
             remaining -= set(rivals).difference(find_undominated(masks, weights, rivals))
     return sorted(remaining)

@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tactician.errors import (
+    AlreadyAnsweredError,
     ResponseError,
     RunConflictError,
 )
@@ -36,6 +38,7 @@ from tactician.runs import (
     RunResult,
     RunStatus,
     Services,
+    claim_to_answer,
     create_durable_run,
 )
 from tactician.stores import DocumentStore, Lease
@@ -100,7 +103,10 @@ class Runner:
         if not await self._lookup.is_process(run_id):
             return await self._respond_to_run(run_id, responses, respondent)
         try:
-            process = await self._lookup.take(run_id)
+            take = partial(self._lookup.take, run_id)
+            process = await claim_to_answer(take, run_id, responses.keys(), self._services)
+        except AlreadyAnsweredError:
+            raise
         except RunConflictError as error:
             if (kept := await self._lookup.process(run_id)).status.is_terminal:
                 for request_id, response in responses.items():

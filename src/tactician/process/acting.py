@@ -78,6 +78,7 @@ class Actor:
         The process itself ends when its deadline has passed meanwhile.
         """
         state = self._state
+        # Before the status: a process whose deadline has passed would wait for an answer that nobody may use.
         if (missed := self._execution.context.find_missed_deadline()) is not None:
             state.end(ProcessStatus.TERMINATED, missed)
         if state.status is ProcessStatus.RUNNING:
@@ -108,6 +109,7 @@ class Actor:
             execution.context.emit(ActionSuspended, action=action.name)
             raise Suspended(*outcome.waiting.pending)
         error = outcome.replan or outcome.error
+        # An output that cannot be stored is a failure of the action, not of the process around it.
         outputs, error = self._try_record_output(outcome) if error is None else ((), error)
         run = outcome.to_run(outputs, error)
         self._append(run)
@@ -139,6 +141,7 @@ class Actor:
         state.forget_waiting(action.name)
         self._forget_progress(outcome)
         outputs: tuple[str, ...] = ()
+        # Counted before the output is recorded: `order.take` moves what came after it to its place in the plan.
         before = state.blackboard.size
         state.count(outcome.replan)
         if outcome.replan is not None:
@@ -152,9 +155,11 @@ class Actor:
         elif error is None:
             outputs, error = self._try_record_output(outcome)
             state.unanswered = None if outputs else state.unanswered
+        # Before a failure ends the process: the blackboard of a failed process is in the order of the plan, too.
         state.order.take(action.name, state.blackboard, before)
         if error is not None and not isinstance(error, Rejected | OutputError):
             self.fail(action, error)
+        # Last, since the event of the end tells listeners that blackboard and status are up to date.
         self._append(outcome.to_run(outputs, error))
 
     def _forget_progress(self, outcome: Outcome) -> None:
@@ -186,6 +191,7 @@ class Actor:
     def fail(self, action: ActionSpec, error: Exception) -> None:
         """End the process because of the exception of an action; in a conversation it rests."""
         is_in_dialogue = self._execution.dialogue is not None
+        # Of several actions that fail at once the first counts; a conversation shows the newest.
         self.error = error if is_in_dialogue else self.error or error
         if (limit := self._find_limit(error)) is not None:
             self._state.end(ProcessStatus.TERMINATED, limit)

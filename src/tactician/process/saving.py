@@ -73,6 +73,8 @@ class ProcessSaver:
         if self._state.status is ProcessStatus.RUNNING:
             await self._save()
         else:
+            # The step says what happened, the status that it was the end: between them the record would say less than
+            # its steps.
             await run_to_completion(self._save())
 
     async def _save(self) -> None:
@@ -104,6 +106,7 @@ class ProcessSaver:
 
         While actions still run, the status that the process will have is not saved: no step can follow the last.
         """
+        # Messages first: the conversation must have every message that the saved step has sent.
         if (dialogue := self._execution.dialogue) is not None:
             await dialogue.flush()
         if not self.is_active:
@@ -119,6 +122,7 @@ class ProcessSaver:
                 await context.save_step("suspended", names, list_prompts(pending))
             else:
                 await self._run.save_all("suspended", names, list_prompts(pending), pending)
+        # No action has ended, but answers or progress inside may have changed: a step without a name keeps them.
         elif not new and state.status is ProcessStatus.RUNNING:
             await context.save_step("progress")
         elif not new:

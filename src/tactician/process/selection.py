@@ -50,6 +50,7 @@ class ActionSelector:
 
     async def decide(self) -> Decision:
         """Choose the plan to follow from here."""
+        # A plan that was improved while an action ran is newer than the plan that is followed.
         known = self.improved or self._state.plan
         task = PlanningTask(self._execution.agent, self.planning, known, self.decision)
         if not self._execution.context.is_observed:
@@ -94,6 +95,7 @@ class ActionSelector:
     def follow(self, plan: Plan) -> None:
         """Follow the plan, and emit it when it is more than the rest of the last plan."""
         state, context = self._state, self._execution.context
+        # After each action the planner returns the rest of the same plan: that is no news for listeners.
         is_new = state.order.follow(plan) or state.plan is None
         state.plan = plan
         if is_new and context.is_observed:
@@ -115,12 +117,18 @@ class ActionSelector:
         """
         agent, answered = self._execution.agent, self._find_answered(running)
         begun = (*running, *answered)
+        # First the cheap test, in which no condition is evaluated: planning anew for nothing would cost a model call
+        # in agents whose conditions ask a model.
         if not self._find_candidates(begun):
             return Selection(answered)
         try:
+            # The world may have changed since the plan was made, so an action starts only if the best plan from here
+            # agrees.
             plan, world, *_ = await self.decide()
             if plan is None or _names(plan) != self._state.order.order or await self.find_limit() is not None:
                 return Selection(answered)
+        # The next step of the process meets the same error, once the actions that run have ended: they must not be
+        # cancelled for it.
         except Exception:
             return Selection(answered)
         return Selection((*answered, *select_startable(plan.actions, world, agent, self._occupancy(begun))), plan)
@@ -145,6 +153,7 @@ class ActionSelector:
 
     def _find_answered(self, running: Sequence[ActionSpec]) -> tuple[ActionSpec, ...]:
         """Find the actions that waited and have an answer, as many as there is room for."""
+        # Answered actions take the free places first; actions of the plan get the rest.
         names, most = {action.name for action in running}, self._execution.options.max_parallel
         answered = [name for name in self._state.answered if name not in names]
         return self._execution.agent.find_actions(answered[: max(0, most - len(running))])
@@ -173,6 +182,7 @@ class ActionSelector:
         execution, state = self._execution, self._state
         step = f"decision {len(state.history)}.{state.blackboard.size}.{state.unstickings}"
         checkpoint = execution.context.checkpoint or Checkpoint(execution.agent.name)
+        # Nothing that a condition does belongs to the checkpoint of an action.
         apart = replace(execution.context, checkpoint=checkpoint.apart(step))
         return OperationContext(execution.process, apart, f"{execution.process.id}/{step}")
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tactician.runs.checkpoint import Progress as Progress
     from tactician.runs.checkpoint import SavedCheckpoint as SavedCheckpoint
     from tactician.runs.checkpoint import revive as revive
+    from tactician.runs.claiming import claim_to_answer as claim_to_answer
     from tactician.runs.context import RunContext as RunContext
     from tactician.runs.context import RunPlace as RunPlace
     from tactician.runs.context import find_capture_mode as find_capture_mode
@@ -155,6 +156,7 @@ else:
             "tactician.runs.artifacts": "ArtifactChannel HeldArtifacts ProducedArtifact",
             "tactician.runs.budget": "Budget BudgetMeter Spent restore_budget save_budget",
             "tactician.runs.checkpoint": "Changes Checkpoint Data Live Operation Progress SavedCheckpoint revive",
+            "tactician.runs.claiming": "claim_to_answer",
             "tactician.runs.context": (
                 "RunContext RunPlace find_capture_mode find_current_user reset_current set_current"
             ),

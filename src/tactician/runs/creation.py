@@ -21,7 +21,7 @@ from tactician.runs.status import RunStatus
 from tactician.runs.steps import RunStart, Snapshot
 from tactician.runs.store import RunStore
 from tactician.runs.trace_context import find_trace_parent
-from tactician.runs.user import ChatUser, record_user
+from tactician.runs.user import ChatUser, ConversationId, record_conversation, record_user
 
 OWNER: Final = f"program-{new_id()}"
 """Name of the owner of leases of runs that begin or are resumed in this program."""
@@ -89,11 +89,13 @@ def create_durable_run(
 
 
 def _record_caller(context: RunContext) -> None:
-    """Set in the checkpoint of a new run for whom it works, and which tools the caller executes."""
+    """Set in the checkpoint of a new run its user, its conversation, and the tools that the caller executes."""
     tree = context.checkpoint
     assert tree is not None
     if (user := context.find(ChatUser)) is not None:
         record_user(tree, user)
+    if (conversation := context.find(ConversationId)) is not None:
+        record_conversation(tree, conversation)
     if (offered := context.find(CallerTools)) is not None:
         tree.at(_TOOLS).set(specs=Live(offered.specs))
 

@@ -172,6 +172,7 @@ class DurableRun:
             RunKilledError: when the run was killed in the store.
             StoreError: when the store does not answer.
         """
+        # The status must reach the store even when the text of the error cannot.
         failure = None if failure is None else escape_invalid(failure)  # it may quote what cannot be stored
         header = replace(
             self.record.header,
@@ -223,11 +224,14 @@ class DurableRun:
         if self._holder is not None and self._holder is asyncio.current_task():
             yield
             return
+        # The claim is outside of `try`: a run that somebody else holds was not interrupted here.
         await self._acquire()
         try:
             async with self._renew_lease():
                 yield
         except BaseException:
+            # The live objects may be halfway through a step, so only the stored state may continue. A run that waits
+            # or has ended was saved whole.
             self._was_interrupted = self.record.status is RunStatus.RUNNING
             raise
         finally:
@@ -267,6 +271,7 @@ class DurableRun:
 
     async def _write(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
         """Write to the store once all that came before is written, whatever is cancelled meanwhile."""
+        # A write that is cut off would leave it unknown whether the step is in the store (decision 17).
         await run_to_completion(self._write_in_turn(work))
 
     async def _write_in_turn(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
@@ -287,8 +292,10 @@ class DurableRun:
 
     async def _write_step(self, step: RunStep) -> None:
         self._check()
+        # After a kill of the run by itself, its last steps still arrive here: nothing may follow the end.
         if self.record.has_ended:
             return
+        # A run enters the store when its first step is saved, and already claimed: no worker can find it unclaimed.
         if self._lease is None and not self.record.version:
             record = replace(self.record, body=self._take_snapshot(), header=self._complete_header(self.record.header))
             self.record, lease = await self._runs.add_and_claim(record, self._owner, self._seconds)
@@ -297,10 +304,13 @@ class DurableRun:
         assert self._lease is not None
         self._log_size += await self._runs.append(self._lease.lease, self._steps + 1, step)
         self._steps += 1
+        # A snapshot is written when the log is as large as the last one, so that the cost of snapshots for each step
+        # stays constant.
         if self._log_size > max(_FOLD_AT_LEAST, self._snapshot_size):
             await self._fold()
 
     async def _write_status(self, status: RunStatus, header: RunHeader, wakes_at: float | None) -> None:
+        # A state that has no JSON form ends the run, and that end can be saved: the store itself works.
         if not isinstance(self._failure, StoredStateError):
             self._check()
         if status.is_terminal and not self._is_durable:
@@ -333,6 +343,7 @@ class DurableRun:
         """Save a snapshot of all steps so far."""
         record = await self._runs.load(self.record.run_id)
         if record is not None:
+            # From the stored steps, not from memory: live objects may have changed since the last step was saved.
             state = await self._runs.load_state(record, at=self._steps)
             tree = state.tree.to_saved()
             body = self._runs.encode(Snapshot(step=self._steps, start=state.start, spent=state.spent, tree=tree))
@@ -364,10 +375,12 @@ class DurableRun:
         run_id = self.record.run_id
         if self._holder is not None:
             raise RunConflictError(f"The run {run_id} is being continued already.")
+        # Checked before the claim: claiming would take the run from a worker that can continue it.
         if self._was_interrupted:
             raise RunConflictError(
                 f"The run {run_id} was interrupted: `await platform.resume({run_id!r})` continues what is kept of it."
             )
+        # Set before the first `await`: a second caller must see that the run is being continued.
         self._holder = asyncio.current_task()
         try:
             if self._lease is not None:
@@ -385,6 +398,8 @@ class DurableRun:
         record, lease = claimed
         self._lease = self._watch(lease)
         LEASE_HEARTBEAT.add(self._lease)
+        # Another worker may have run it between the load and the claim. Then the objects here are old, and the lease
+        # goes back.
         if record.version != self.record.version or record.steps != self._steps:
             await self._release()
             raise RunConflictError(
@@ -408,8 +423,11 @@ class DurableRun:
         try:
             yield
         except asyncio.CancelledError:
+            # Somebody else has cancelled the run: that is no loss of the lease.
             if task is None or self._failure is None or not self._has_interrupted:
                 raise
+            # The cancellation was our own signal to stop. The caller gets the reason, and cancellations by others
+            # still count.
             task.uncancel()
             raise self._failure from None
         finally:
@@ -429,6 +447,8 @@ class DurableRun:
                     self._set_killed(reason)
             except LeaseLostError as error:
                 self._failure = error
+            # A store that is down for a moment must not end the run: nobody else can claim it before the lease
+            # expires.
             except StoreError:  # the lease lasts for two more renewals
                 continue
         if task is not None:
@@ -438,6 +458,7 @@ class DurableRun:
     async def _find_kill(self) -> str | None:
         """Return why the run was killed in the store, if it was."""
         with suppress(StoredStateError):
+            # The body of a long run is large, and only its status counts here.
             record = await self._runs.load(self.record.run_id, with_body=False)
             if record is not None and record.status is RunStatus.KILLED:
                 return record.header.failure or "killed"
@@ -468,6 +489,7 @@ async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
             raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
         if record.has_ended:
             return False
+        # The run is not claimed first: a kill must work while its worker holds the lease, and while the worker hangs.
         header = replace(record.header, pending=(), failure=escape_invalid(reason))
         with suppress(RunConflictError):
             await runs.save(replace(record, status=RunStatus.KILLED, header=header, wakes_at=None))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import field
+from functools import partial
 from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
@@ -18,6 +19,7 @@ from tactician.errors import (
 )
 from tactician.frozen import frozen
 from tactician.runs.budget import Budget
+from tactician.runs.claiming import check_unanswered, claim_to_answer
 from tactician.runs.context import MISSED_DEADLINE, RunContext, RunPlace, reset_current, set_current
 from tactician.runs.creation import OWNER, create_durable_run
 from tactician.runs.durable import DurableRun, LeaseTime
@@ -28,7 +30,7 @@ from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input
 from tactician.runs.kept_artifacts import attach_artifacts
 from tactician.runs.record import REQUEST_KIND, RunRecord
 from tactician.runs.reporting import report_run
-from tactician.runs.respondents import NOBODY, Respondent, check_roles, create_answered_error, find_answered
+from tactician.runs.respondents import NOBODY, Respondent, check_roles
 from tactician.runs.responses import describe_answers, mark_answered, record_responses
 from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
@@ -94,9 +96,12 @@ def start_run(
     """
     if context is not None and not isinstance(context, RunContext):
         raise ConfigurationError(f"context is {context!r}; write context=platform.context()")
+    # A context that the caller passes wins over the context of the code that runs.
     outer = context or RunContext.around()
     is_durable = outer.checkpoint is None and outer.services.is_durable
     child = outer.child(name, (budget or Budget()) if is_durable else budget, place=place)
+    # Only for a new run: a run that continues has what `prepare` put into its checkpoint, and the work may have
+    # changed it.
     if prepare is not None and not (child.checkpoint and child.checkpoint.data):
         prepare(child)
     if outer.checkpoint is not None:
@@ -128,17 +133,15 @@ async def resume_run(
     """
     outer = context or RunContext.current()
     waiting = await _find_waiting(name, run_id, outer, responses, is_request=is_request)
+    # Twice, here and after the claim: here it is cheap and gives the better error, there it is certain.
     await _check_open(responses, waiting, outer)
     respondent = outer.find(Respondent) or NOBODY
+    # Before the claim: an answer without its role must not take the lease from a worker.
     check_roles(responses, waiting.header.pending, respondent)
     outer = outer.inside({Respondent: NOBODY})  # what the run does is not done in the role of who answered
     seconds = outer.services.find(LeaseTime).seconds
-    claimed = await RunStore(outer.store).claim(OWNER, seconds, run_id=run_id)
-    if claimed is None:
-        raise RunConflictError(
-            f"The run {run_id} of {name} is being continued by another worker: respond again once it waits."
-        )
-    record, lease = claimed
+    claim = partial(_claim, name, run_id, seconds, RunStore(outer.store))
+    record, lease = await claim_to_answer(claim, run_id, responses.keys(), outer.services)
     restored = await restore_claimed(record, lease, outer, seconds, responses)
     try:
         await _check_open(responses, record, outer)  # somebody else may have answered before the claim
@@ -200,6 +203,7 @@ async def keep_responses(
             raise ResponseError(f"{record.name} does not wait for {names}; it waits for {known}")
         respondent = context.find(Respondent) or NOBODY
         check_roles(responses, pending, respondent)
+        # Answers are saved as a step first, then the run is due: a worker that wakes up finds them.
         record_responses(restored.tree, responses, pending, respondent)
         _report_answers(restored.context, responses, respondent)
         await restored.run.save_all("response", detail=describe_answers(responses, respondent))
@@ -354,7 +358,7 @@ async def _find_waiting(
     if record is None:
         stands = "it is not in the store"
     elif record.name != name or not record.can_resume:
-        await _check_unanswered(responses, record, context)
+        await check_unanswered(run_id, responses.keys(), context.services)
         stands = f"it is a run of {record.name!r}, and {record.status}"
     elif is_request is not (record.kind == REQUEST_KIND):
         what = "no answer" if is_request else "the answer"
@@ -364,22 +368,17 @@ async def _find_waiting(
     raise RunNotFoundError(f"{name}: no run waits with the id {run_id!r}: {stands}")
 
 
+async def _claim(name: str, run_id: str, seconds: float, runs: RunStore) -> tuple[RunRecord, Lease]:
+    if (claimed := await runs.claim(OWNER, seconds, run_id=run_id)) is None:
+        raise RunConflictError(
+            f"The run {run_id} of {name} is being continued by another worker: respond again once it waits."
+        )
+    return claimed
+
+
 async def _check_open(responses: Mapping[str, Response], record: RunRecord, context: RunContext) -> None:
     """Check that a run waits for answers to these requests, and has not taken any."""
     known = [request.id for request in record.header.pending]
     if unknown := sorted(responses.keys() - set(known)):
-        await _check_unanswered(unknown, record, context)
+        await check_unanswered(record.run_id, unknown, context.services)
         raise RunNotFoundError(f"The run {record.run_id} does not wait for {unknown}; it waits for {known}")
-
-
-async def _check_unanswered(request_ids: Collection[str], record: RunRecord, context: RunContext) -> None:
-    """Check that a run has not taken answers to any of these requests, for which it no longer waits.
-
-    Raises:
-        AlreadyAnsweredError: when it has.
-    """
-    runs = RunStore(context.store)
-    if request_ids and (stored := await runs.load(record.run_id)) is not None:
-        state = await runs.load_state(stored)
-        if answered := find_answered(state.tree, request_ids):
-            raise create_answered_error(record.run_id, answered)

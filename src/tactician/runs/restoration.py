@@ -19,7 +19,7 @@ from tactician.runs.status import RunStatus
 from tactician.runs.steps import RunStart, RunState
 from tactician.runs.store import RunStore
 from tactician.runs.suspension import PendingRequest, Response
-from tactician.runs.user import ChatUser, find_user
+from tactician.runs.user import ChatUser, ConversationId, find_conversation, find_user
 from tactician.stores import Lease
 
 
@@ -81,6 +81,8 @@ def restore_context(
     """Return the context in which a run continues, with the user that it works for and all answers that count."""
     if (user := find_user(state.tree)) is not None:
         outer = outer.inside({ChatUser: user})
+    if (conversation := find_conversation(state.tree)) is not None:
+        outer = outer.inside({ConversationId: conversation})
     child = outer.child(record.name)
     if child.artifacts is not None:
         child.artifacts.earlier = restore_artifacts(state.tree)

@@ -1,4 +1,4 @@
-"""User that a run works for. The run keeps the user for the program that continues it."""
+"""User that a run works for, and its conversation. The run keeps both for the program that continues it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from tactician.runs.checkpoint import Checkpoint, Live, revive
 
 _KEY: Final = "@user"
 """Key of the checkpoint with the user, inside the outermost checkpoint."""
+_CONVERSATION: Final = "@conversation"
+"""Key of the checkpoint with the id of the conversation, beside the user."""
 
 
 @frozen
@@ -59,3 +61,14 @@ class ConversationId:
     """
 
     id: str
+
+
+def record_conversation(tree: Checkpoint, conversation: ConversationId) -> None:
+    """Set the conversation that a new run belongs to in its checkpoint."""
+    tree.at(_CONVERSATION).set(id=conversation.id)
+
+
+def find_conversation(tree: Checkpoint) -> ConversationId | None:
+    """Return the conversation that a run belongs to, if any; runs of earlier versions do not say."""
+    places = tree.find_upwards(_CONVERSATION)
+    return ConversationId(str(places[0].data["id"])) if places else None

@@ -161,9 +161,6 @@ class FunctionTool(Tool, Generic[P, R]):
         method = cast(Callable[..., R], self.__wrapped__.__get__(instance, owner))
         return FunctionTool(method, self._compiled, blocking=self.blocking, traits=self.traits)
 
-    def __repr__(self) -> str:
-        return f"FunctionTool({self.name!r})"
-
     async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         """Validate the arguments, run the function, and return its result as text.
 

@@ -19,6 +19,9 @@ class Tool(ABC):
 
     traits: ToolTraits = NO_TRAITS
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     @property
     @abstractmethod
     def spec(self) -> ToolSpec:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tactician import Agent, Platform, UserInput, achieves_goal, action, planned_agent
+from tactician import Agent, Platform, UserInput, achieves_goal, action, approve, ask_human, planned_agent
 from tactician.process import ProcessOptions
 from tactician.service import AgentService
 from tactician.stores import MemoryStore
@@ -80,3 +80,37 @@ async def test_a_run_outside_of_conversations_has_no_id(traces: Traces) -> None:
     scope = traces.named("chat scripted")[0].instrumentation_scope
     assert scope is not None
     assert scope.schema_url == "https://opentelemetry.io/schemas/1.44.0"
+
+
+@planned_agent(description="asks", name="Asker")
+class Asker:
+    @achieves_goal("answered")
+    @action
+    async def ask(self, topic: UserInput) -> str:
+        return await ask_human(str, "Which?")
+
+
+async def test_a_process_names_its_conversation_after_a_restart(traces: Traces) -> None:
+    store = MemoryStore()
+    first = Platform(ScriptedModel(), store=store).register(Asker())
+    process = await first.start("Asker", UserInput("x"), options=ProcessOptions(conversation_id="c-3"))
+    second = Platform(ScriptedModel(), store=store, on_event=traces.listener()).register(Asker())
+    await second.respond(process.id, process.pending[0].id, "this")
+    assert attributes(traces.named("invoke_agent Asker")[0])["gen_ai.conversation.id"] == "c-3"
+
+
+async def test_a_request_names_its_conversation_after_a_restart(traces: Traces) -> None:
+    @tool(needs_approval=True)
+    def book(city: str) -> str:
+        """Book a hotel."""
+        return "booked"
+
+    store, model = MemoryStore(), ScriptedModel(ToolCall("book", city="Rome"), "done")
+    clerk = Agent("Clerk", model=model, tools=[book])
+    service = AgentService(Platform(ScriptedModel(), store=store).register(clerk))
+    result = await service.request_agent("clerk", "hello", conversation_id="c-4")
+    second = Platform(ScriptedModel(), store=store, on_event=traces.listener()).register(clerk)
+    assert result.run_id is not None
+    await second.respond(result.run_id, result.pending[0].id, approve())
+    spans = traces.named("invoke_agent Clerk")
+    assert {attributes(span).get("gen_ai.conversation.id") for span in spans} == {"c-4"}

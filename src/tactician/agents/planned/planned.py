@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Generic, get_args, get_origin, overload
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, cast, get_args, get_origin, overload
 
-from typing_extensions import TypeForm, TypeVar
+from typing_extensions import TypeVar
 
-from tactician.agents.base import BaseRunnable, TypedRunnable
-from tactician.agents.blueprint_port import BlueprintLike
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
 from tactician.agents.planned.planned_agent import DECLARED, AgentDeclaration, PlannedAgent
 from tactician.agents.planned.signatures import Provide
 from tactician.conversation import Conversation
 from tactician.errors import DeclarationError
-from tactician.events import Event
 from tactician.planning import PlanningBudget
 from tactician.process import TOWARDS, Named, ProcessOptions
 from tactician.prompts import ContributorLike, LlmReference, as_contributor, check_reference
-from tactician.runs import Budget, Input, PendingRequest, Response, RunContext, RunResult
+from tactician.runs import Budget, Input, Response, RunContext, RunResult
 from tactician.suggestions import suggest_options
-from tactician.tools import Tool, ToolRequest, find_caller_namespace
+from tactician.tools import find_caller_namespace
 
-if TYPE_CHECKING:
-    from tactician.diagrams import Diagram
-
-A = TypeVar("A", default=ToolRequest)
 C = TypeVar("C", bound=type)
-T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=object)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _delegate(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Return a method of a `@planned_agent` class that calls the method of its `PlannedAgent`, with its signature."""
+
+    @wraps(method)
+    def call(self: object, *args: P.args, **options: P.kwargs) -> R:
+        return method(PlannedAgent(self), *args, **options)
+
+    return cast("Callable[Concatenate[Any, P], R]", call)
 
 
 class Planned(Generic[T_co]):
@@ -78,34 +83,6 @@ class Planned(Generic[T_co]):
             input, named=named, context=context, budget=budget, conversation=conversation, options=options
         )
 
-    @suggest_options
-    def stream(
-        self,
-        input: Input,
-        *,
-        context: RunContext | None = None,
-        budget: Budget | None = None,
-        conversation: Conversation | None = None,
-        timeout: float | None = None,
-    ) -> AsyncGenerator[Event]:
-        """Return the events of a run as they happen; the last is `RunCompleted`."""
-        agent = PlannedAgent(self)
-        return agent.stream(input, context=context, budget=budget, conversation=conversation, timeout=timeout)
-
-    @suggest_options
-    def stream_text(
-        self,
-        input: Input,
-        *,
-        context: RunContext | None = None,
-        budget: Budget | None = None,
-        conversation: Conversation | None = None,
-        timeout: float | None = None,
-    ) -> AsyncGenerator[str]:
-        """Return the text of the answer, which comes when the goal is reached."""
-        agent = PlannedAgent(self)
-        return agent.stream_text(input, context=context, budget=budget, conversation=conversation, timeout=timeout)
-
     async def resume(
         self,
         run_id: str,
@@ -118,39 +95,16 @@ class Planned(Generic[T_co]):
         agent: PlannedAgent[T_co] = PlannedAgent(self)
         return await agent.resume(run_id, responses, context=context, conversation=conversation)
 
-    async def list_pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
-        """Return the requests that a run waits for."""
-        return await PlannedAgent(self).list_pending(run_id, context=context)
-
-    def as_tool(
-        self,
-        name: str | None = None,
-        description: str | None = None,
-        *,
-        arguments: type[A] | None = None,
-        prompt: Callable[[A], Input] | None = None,
-    ) -> Tool:
-        """Return a tool that runs the agent; by default with a single argument, `request`."""
-        return PlannedAgent(self).as_tool(name, description, arguments=arguments, prompt=prompt)
-
-    def with_output_type(self, kind: TypeForm[T]) -> TypedRunnable[T]:
-        """Return the agent with its output validated as `kind`."""
-        return PlannedAgent(self).with_output_type(kind)
-
-    def to_blueprint(self, *, strict: bool = False) -> BlueprintLike[BaseRunnable[object]]:
-        """Return the blueprint of the agent."""
-        return PlannedAgent(self).to_blueprint(strict=strict)
-
-    def diagram(self) -> Diagram:
-        """Return a drawing of the agent: its actions, and what flows between them."""
-        return PlannedAgent(self).diagram()
-
-    def to_mermaid(self) -> str:
-        """Return the drawing as a Mermaid flowchart."""
-        return PlannedAgent(self).to_mermaid()
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return PlannedAgent(self)._repr_mimebundle_(include, exclude)
+    # These do not depend on the result's type, which pyright would lose in the other methods.
+    stream = _delegate(PlannedAgent.stream)
+    stream_text = _delegate(PlannedAgent.stream_text)
+    list_pending = _delegate(PlannedAgent.list_pending)
+    as_tool = _delegate(PlannedAgent.as_tool)
+    with_output_type = _delegate(PlannedAgent.with_output_type)
+    to_blueprint = _delegate(PlannedAgent.to_blueprint)
+    diagram = _delegate(PlannedAgent.diagram)
+    to_mermaid = _delegate(PlannedAgent.to_mermaid)
+    _repr_mimebundle_ = _delegate(PlannedAgent._repr_mimebundle_)
 
 
 def _aim(self: object, kind: type) -> PlannedAgent | None:
