@@ -2,10 +2,11 @@
 
 `python -m benchmarks.python_docs FOLDER WORK`: FOLDER has the HTML pages (Debian's package `python3.11-doc` installs
 them), WORK gets the corpus and the library. Each answer of the FAQ is a page of its own without its question, which is
-what is searched for; the first paragraphs of docstrings, without the names of function and module, are searched for in
-the pages that document the functions. The rank of the first chunk of the right page counts. What is tuned is tuned on
-one half of the questions, and shown for the other half too. With `bm25s` and `PyStemmer` installed, their BM25 in
-memory ranks the same chunks.
+what is searched for; answers that are only a sentence, such as "See the next question.", are left out. The first
+paragraphs of docstrings, without the names of function and module, are searched for in the pages that document the
+functions; a paragraph that several functions share is left out. The rank of the first chunk of the right page counts.
+What is tuned is tuned on one half of the questions, and shown for the other half too. With `bm25s` and `PyStemmer`
+installed, their BM25 in memory ranks the same chunks.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
 SEED = 11
 DOCSTRINGS = 300
 MOST_OF_PAGE = 3
+SHORTEST_ANSWER = 200
+SHORTEST_DOCSTRING = 40
 TOP_K = 10
 SPLIT_SEED = 7
+FUNCTION = re.compile(r'<dl class="py function">\s*<dt class="sig[^"]*" id="([\w.]+)">')
 LEFT_OUT = re.compile(r"genindex|py-modindex|index\.html|contents|search\.html|^faq/|^_")
 
 
@@ -66,29 +70,34 @@ def _write_answers(faq: Path, target: Path) -> Iterator[Pair]:
         for section in html.fromstring(page.read_bytes()).iter("section"):
             (head,) = section.xpath("./*[self::h1 or self::h2 or self::h3]")
             question = head.text_content().removesuffix("¶").strip()
-            if section.xpath("./section") or not question.endswith("?"):
-                continue
             section.remove(head)
+            if section.xpath("./section") or len(section.text_content()) < SHORTEST_ANSWER:
+                continue
             name = f"{page.stem}-{section.get('id')}.html"
             body = html.tostring(section, encoding="unicode")
             (target / name).write_text(f"<html><head><title>Answer</title></head><body>{body}</body></html>")
-            yield Pair(question, f"answers/{name}", "faq")
+            if "?" in question:
+                yield Pair(question, f"answers/{name}", "faq")
 
 
 def _draw_docstrings(folder: Path) -> list[Pair]:
     candidates: dict[str, list[Pair]] = {}
     for page in sorted((folder / "library").glob("*.html")):
-        for name in re.findall(r'<dt class="sig[^"]*" id="([\w.]+)">', page.read_text()):
+        for name in FUNCTION.findall(page.read_text()):
             text = _find_paragraph(name)
-            if len(text) >= 40:
-                candidates.setdefault(page.name, []).append(Pair(text, f"library/{page.name}", "docstring"))
+            if len(text) >= SHORTEST_DOCSTRING:
+                candidates.setdefault(text, []).append(Pair(text, f"library/{page.name}", "docstring"))
+    by_page: dict[str, list[Pair]] = {}
+    for pair, *others in candidates.values():
+        if not others:
+            by_page.setdefault(pair.page, []).append(pair)
     random = Random(SEED)
-    drawn = [pair for pairs in candidates.values() for pair in random.sample(pairs, min(MOST_OF_PAGE, len(pairs)))]
+    drawn = [pair for pairs in by_page.values() for pair in random.sample(pairs, min(MOST_OF_PAGE, len(pairs)))]
     return random.sample(drawn, min(DOCSTRINGS, len(drawn)))
 
 
 def _find_paragraph(name: str) -> str:
-    """Return the first paragraph of a docstring without the words of the name; empty when there is none."""
+    """Return the first paragraph of a docstring without the names of function and module; empty when there is none."""
     try:
         item = locate(name)
     except ErrorDuringImport:  # a module of another system
@@ -96,10 +105,10 @@ def _find_paragraph(name: str) -> str:
     if not callable(item) or isinstance(item, type):
         return ""
     paragraph = (inspect.getdoc(item) or "").partition("\n\n")[0]
-    names = {part.lower() for part in re.findall(r"\w+", name)}
-    return " ".join(
-        word for word in paragraph.split() if not names & {part.lower() for part in re.findall(r"\w+", word)}
-    )
+    module, _, function = name.rpartition(".")
+    for each in filter(None, (name, module, function)):
+        paragraph = re.sub(rf"(?<![\w.]){re.escape(each)}(?!\w)", " ", paragraph, flags=re.IGNORECASE)
+    return " ".join(paragraph.split())
 
 
 def split_pairs(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:

@@ -56,6 +56,7 @@ PUBLIC = {
     "tactician.cli": "ShellOption main shell_command",
     "tactician.conversation": """
         Chain ChatUser CompactToolResults WindowStrategy ConversationSummarized Conversation ConversationStore ESTIMATE
+        ConversationSummary find_run_id
         Messages RunPart SlidingWindow Summarization TextCounter TokenCounter
         MessageWindow chain count_equal find_token_counter repair_history
     """,

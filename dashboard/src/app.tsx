@@ -7,7 +7,8 @@ import { isSignedIn, needsToken, signOut } from "./api/client";
 import { isDisconnected } from "./api/stream";
 import { EmptyState, Loading, ProblemNote } from "./components/empty";
 import { SignIn } from "./components/sign-in";
-import { linkTo, place } from "./router";
+import { linkTo } from "./links";
+import { place } from "./router";
 import { ROUTES, type RouteDefinition, type View } from "./routes";
 import { me, readMe } from "./state/me";
 import { watchRequests } from "./state/requests";
@@ -92,7 +93,9 @@ function Whoami({ name, roles }: { name: string; roles: string[] }) {
 function Outlet() {
   const { route, params, query } = place.value;
   const state = loaded.value;
-  if (route === null) return <EmptyState title="There is no such page." />;
+  if (route === null) return <EmptyState title="This page does not exist.">
+        <a href={linkTo("runs")}>Show the runs</a>
+      </EmptyState>;
   if (state === null) return <Loading />;
   if ("problem" in state) return <ProblemNote message={state.problem} />;
   if (state.route !== route) return <Loading />;
@@ -105,7 +108,7 @@ async function loadView(route: RouteDefinition | null): Promise<void> {
     const module = await route.load();
     if (place.peek().route === route) loaded.value = { route, view: module.default };
   } catch (error) {
-    loaded.value = { problem: `The page could not be loaded: ${(error as Error).message}` };
+    loaded.value = { problem: `This page did not load: ${(error as Error).message}. Reload it.` };
   }
 }
 

@@ -1,7 +1,8 @@
 /** Routing by the part of the address after `#`: the server needs to know no path but its own. */
 
-import { computed, signal } from "@preact/signals";
+import { computed } from "@preact/signals";
 
+import { hash } from "./address";
 import { ROUTES, type RouteDefinition } from "./routes";
 
 export interface Place {
@@ -10,43 +11,7 @@ export interface Place {
   query: URLSearchParams;
 }
 
-const hash = signal(location.hash);
-
-/** Number of the entry of the history that is shown: somebody who goes back finds the page where it was. */
-export const entry = signal(numberEntry());
-
-addEventListener("hashchange", () => {
-  entry.value = numberEntry();
-  hash.value = location.hash;
-});
-
-/** Return the number of the entry of the history, which a new entry gets now. */
-function numberEntry(): number {
-  const state = history.state as { entry?: number } | null;
-  if (typeof state?.entry === "number") return state.entry;
-  const number = Date.now() + Math.random();
-  history.replaceState({ entry: number }, "");
-  return number;
-}
-
 export const place = computed<Place>(() => findPlace(hash.value));
-
-/** Return the address of a view. */
-export function linkTo(path: string, query: Record<string, string> = {}): string {
-  const entries = Object.entries(query).filter(([, value]) => value !== "");
-  return `#/${path}${entries.length ? `?${new URLSearchParams(entries)}` : ""}`;
-}
-
-/** Open a view. */
-export function navigate(address: string): void {
-  location.hash = address;
-}
-
-/** Change the address without a new entry in the history. */
-export function replaceAddress(address: string): void {
-  history.replaceState(history.state, "", address);
-  hash.value = address;
-}
 
 function findPlace(address: string): Place {
   const [path = "", search = ""] = address.replace(/^#\/?/, "").split("?", 2);

@@ -2,14 +2,8 @@
 
 import type { ComponentType } from "preact";
 
+import type { ViewProps } from "./links";
 import RunsView from "./views/runs";
-
-export interface ViewProps {
-  /** Names in the path, such as `id` of `runs/:id`. */
-  params: Record<string, string>;
-  /** Values after the question mark. */
-  query: URLSearchParams;
-}
 
 export type View = ComponentType<ViewProps>;
 

@@ -25,8 +25,7 @@ class FreezingStore(MemoryStore):
         self._step = step
         self._ledger = ledger
         super().__init__(lambda: monotonic() + self.frozen)
-        for module in ("lease_heartbeat", "memory"):
-            monkeypatch.setattr(f"tactician.stores.{module}.monotonic", lambda: monotonic() + self.frozen)
+        monkeypatch.setattr("tactician.clock.SystemClock.monotonic", lambda _: monotonic() + self.frozen)
 
     async def append(self, lease: Lease, step: StoredStep) -> None:
         await super().append(lease, step)

@@ -373,6 +373,9 @@ class StoreConformance:
             ("violet violets violet marble", "A marble marble.", "A violet wall."),
             # A phrase counts, and more in its own form.
             ('"tin soldier"', "A tin soldier stood still.", "Tin soldiers stood still."),
+            # Words side by side, as in the query, count more than apart, and so do common ones.
+            ("copper kettle shelf", "Copper kettle beside a shelf.", "Copper shelf beside a kettle."),
+            ("where to put silver", "A place to put silver.", "Put a place to silver."),
             # The occurrences in a long text count less.
             ("granite", "Granite is hard.", "Granite is " + "very " * 100 + "hard."),
         ],

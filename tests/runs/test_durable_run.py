@@ -111,7 +111,7 @@ async def test_no_step_is_saved_after_one_that_could_not_be(work: Work) -> None:
 async def test_a_run_whose_lease_was_lost_cannot_go_on_whoever_has_caught_the_error(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tactician.stores.lease_heartbeat.monotonic", lambda: monotonic() + DEFAULT_LEASE)
+    monkeypatch.setattr("tactician.clock.SystemClock.monotonic", lambda _: monotonic() + DEFAULT_LEASE)
     work.store.now += DEFAULT_LEASE
     assert await RunStore(work.store).claim("another worker", DEFAULT_LEASE) is not None
 

@@ -36,8 +36,7 @@ class Freezes:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seconds = 0.0
-        for module in ("lease_heartbeat", "memory"):
-            monkeypatch.setattr(f"tactician.stores.{module}.monotonic", lambda: monotonic() + self.seconds)
+        monkeypatch.setattr("tactician.clock.SystemClock.monotonic", lambda _: monotonic() + self.seconds)
 
 
 @pytest.fixture

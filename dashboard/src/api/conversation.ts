@@ -14,6 +14,25 @@ export interface AnswerTextForm {
 export interface ConversationForm {
   id: string;
   messages: Json[];
+  /** Id of the run that answered last. */
+  run_id: string | null;
+}
+
+/** Conversation in a list. */
+export interface ConversationEntryForm {
+  id: string;
+  title: string;
+  changed_at: number;
+  waiting: boolean;
+}
+
+export interface ConversationsForm {
+  conversations: ConversationEntryForm[];
+  next: number | null;
+}
+
+export function listConversations(agent: string, after: number, signal?: AbortSignal): Promise<ConversationsForm> {
+  return get<ConversationsForm>("api/conversations", { agent, after: String(after) }, signal);
 }
 
 const TRIES = 6;
@@ -25,8 +44,7 @@ export function readConversation(id: string, signal?: AbortSignal): Promise<Conv
 /**
  * Send a message in a conversation and return the answer; `onText` takes the text so far.
  *
- * A connection that breaks is opened again: with the same key, the server answers with the same run. Chatbots take no keys,
- * as their sessions are no runs of their own.
+ * A connection that breaks is opened again: with the same key, the server gives the first answer again.
  */
 export async function sendMessage(
   conversation: string,
@@ -34,14 +52,13 @@ export async function sendMessage(
   message: string,
   onText: (text: string) => void,
 ): Promise<AnswerTextForm> {
-  const canRepeat = !["Chatbot", "PlannedAgent"].includes(agent.kind);
   const key = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
-  const body = JSON.stringify({ agent: agent.id, message, ...(canRepeat ? { idempotency_key: key } : {}) });
+  const body = JSON.stringify({ agent: agent.id, message, idempotency_key: key });
   for (let attempt = 1; ; attempt++) {
     try {
       return await receive(conversation, body, onText);
     } catch (error) {
-      if (error instanceof Refusal || error instanceof ApiProblem || !canRepeat || attempt === TRIES) throw error;
+      if (error instanceof Refusal || error instanceof ApiProblem || attempt === TRIES) throw error;
       await new Promise((resolve) => setTimeout(resolve, 250 * 2 ** attempt));
     }
   }
@@ -59,5 +76,5 @@ async function receive(conversation: string, body: string, onText: (text: string
     else if (event.kind === "end") return JSON.parse(event.data) as AnswerTextForm;
     else if (event.kind === "error") throw new Refusal((JSON.parse(event.data) as { message: string }).message);
   }
-  throw new Error("The connection ended before the answer did.");
+  throw new Error("The connection ended before the answer was complete. Reload the page to see what the server has.");
 }

@@ -7,6 +7,7 @@ import type { OpenRequestForm } from "../api/overview";
 import type { Json, RequestForm } from "../api/types";
 import { focusOnce, submitByKey } from "../lib/keys";
 import { asSchema } from "../lib/schema";
+import type { PartProps, Reply } from "./answer-part";
 import { ProblemNote } from "./empty";
 import { findReviewForm, ReviewAnswer } from "./review-answer";
 import { SchemaForm } from "./schema-form";
@@ -18,15 +19,6 @@ interface AnswerProps {
   onAnswered: (entry: OpenRequestForm) => void;
   /** Called when the run does not wait for the answer any more. */
   onTooLate: (entry: OpenRequestForm) => void;
-}
-
-/** What is sent besides the id of the request. */
-export type Reply = { response: Json; arguments?: Json; reason?: string };
-
-export interface PartProps {
-  request: RequestForm;
-  isBusy: boolean;
-  reply: (reply: Reply) => void;
 }
 
 export function Answer({ entry, isClosed, onAnswered, onTooLate }: AnswerProps) {
@@ -112,7 +104,7 @@ function ApprovalAnswer({ request, isBusy, reply }: PartProps) {
       <SchemaForm
         schema={parameters}
         value={given}
-        submitLabel="Approve with these"
+        submitLabel="Approve with these arguments"
         isBusy={isBusy}
         onSubmit={(changed) => reply({ response: true, arguments: changed })}
       >

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { Json } from "../api/types";
 import { focusOnce, submitByKey } from "../lib/keys";
 import { asSchema, choicesOf, resolve, type Schema } from "../lib/schema";
-import type { PartProps } from "./answer";
+import type { PartProps } from "./answer-part";
 
 /** What a decision needs besides itself. */
 interface Decision {
@@ -103,7 +103,7 @@ export function ReviewAnswer({ request, isBusy, reply }: PartProps) {
           </label>
           {chosen === "retry_predecessor" && (
             <label class="field">
-              <span>Which phase (only needed where several come before)</span>
+              <span>Phase (needed only if several phases come before)</span>
               <input value={phase} onInput={(event) => setPhase(event.currentTarget.value)} />
             </label>
           )}

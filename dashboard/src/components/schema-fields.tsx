@@ -287,7 +287,7 @@ function JsonField(props: FieldProps) {
       props.onChange(typed.trim() === "" ? undefined : (JSON.parse(typed) as Draft));
       setProblem("");
     } catch {
-      setProblem("This is not JSON yet.");
+      setProblem("This is not valid JSON.");
     }
   };
   const problems = problem === "" ? props.problems : { ...props.problems, [props.place]: problem };

@@ -17,8 +17,8 @@ export function SignIn() {
     <dialog class="dialog" ref={dialog} aria-labelledby="sign-in-title" onCancel={(event) => event.preventDefault()}>
       <form class="form" onSubmit={submit}>
         <h2 id="sign-in-title">Sign in</h2>
-        <p>This server answers people who have a token. It is kept until this tab is closed.</p>
-        {isSignedIn() && <ProblemNote message="The server does not know this token." />}
+        <p>This server needs a token. The page keeps it until you close the tab.</p>
+        {isSignedIn() && <ProblemNote message="The server does not accept this token. Check it, or ask for a new token." />}
         <label class="field">
           <span>Token</span>
           <input

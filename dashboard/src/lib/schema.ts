@@ -176,8 +176,8 @@ function checkList(draft: Draft, schema: Schema, root: Schema, place: string): P
   const items = Array.isArray(draft) ? draft : [];
   const problems: Problems = {};
   const { minItems, maxItems } = schema;
-  if (typeof minItems === "number" && items.length < minItems) problems[place] = `At least ${minItems}, please.`;
-  if (typeof maxItems === "number" && items.length > maxItems) problems[place] = `At most ${maxItems}, please.`;
+  if (typeof minItems === "number" && items.length < minItems) problems[place] = `Add at least ${count(minItems, "entry", "entries")}.`;
+  if (typeof maxItems === "number" && items.length > maxItems) problems[place] = `Keep at most ${count(maxItems, "entry", "entries")}.`;
   items.forEach((item, index) =>
     Object.assign(problems, findProblems(item, asSchema(schema["items"]), root, join(place, String(index)))),
   );
@@ -185,16 +185,16 @@ function checkList(draft: Draft, schema: Schema, root: Schema, place: string): P
 }
 
 function checkNumber(draft: Draft, schema: Schema, place: string): Problems {
-  if (typeof draft !== "number" || Number.isNaN(draft)) return { [place]: "A number, please." };
-  if (schema["type"] === "integer" && !Number.isInteger(draft)) return { [place]: "A whole number, please." };
+  if (typeof draft !== "number" || Number.isNaN(draft)) return { [place]: "Enter a number." };
+  if (schema["type"] === "integer" && !Number.isInteger(draft)) return { [place]: "Enter a whole number." };
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
-  if (typeof minimum === "number" && draft < minimum) return { [place]: `At least ${minimum}, please.` };
-  if (typeof maximum === "number" && draft > maximum) return { [place]: `At most ${maximum}, please.` };
+  if (typeof minimum === "number" && draft < minimum) return { [place]: `Enter at least ${minimum}.` };
+  if (typeof maximum === "number" && draft > maximum) return { [place]: `Enter at most ${maximum}.` };
   if (typeof exclusiveMinimum === "number" && draft <= exclusiveMinimum) {
-    return { [place]: `More than ${exclusiveMinimum}, please.` };
+    return { [place]: `Enter more than ${exclusiveMinimum}.` };
   }
   if (typeof exclusiveMaximum === "number" && draft >= exclusiveMaximum) {
-    return { [place]: `Less than ${exclusiveMaximum}, please.` };
+    return { [place]: `Enter less than ${exclusiveMaximum}.` };
   }
   return {};
 }
@@ -202,9 +202,13 @@ function checkNumber(draft: Draft, schema: Schema, place: string): Problems {
 function checkText(draft: Draft, schema: Schema, place: string): Problems {
   const length = typeof draft === "string" ? draft.length : 0;
   const { minLength, maxLength } = schema;
-  if (typeof minLength === "number" && length < minLength) return { [place]: `At least ${minLength} characters.` };
-  if (typeof maxLength === "number" && length > maxLength) return { [place]: `At most ${maxLength} characters.` };
+  if (typeof minLength === "number" && length < minLength) return { [place]: `Enter at least ${count(minLength, "character", "characters")}.` };
+  if (typeof maxLength === "number" && length > maxLength) return { [place]: `Enter at most ${count(maxLength, "character", "characters")}.` };
   return {};
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${number} ${number === 1 ? one : many}`;
 }
 
 /** Return the limits of a field in words. */

@@ -2,7 +2,7 @@
 
 import { useEffect } from "preact/hooks";
 
-import { entry } from "../router";
+import { entry } from "../address";
 
 const places = new Map<number, number>();
 /** Milliseconds in which a list may come that is long enough for its place. */

@@ -8,13 +8,12 @@ import { EmptyState, Loading, ProblemNote } from "../components/empty";
 import { GraphView } from "../components/graph";
 import { Page, Panel } from "../components/page";
 import { type Tab, Tabs } from "../components/tabs";
-import { linkTo, replaceAddress } from "../router";
-import type { ViewProps } from "../routes";
+import { replaceAddress } from "../address";
+import { kindOf, linkTo, type ViewProps } from "../links";
 import { agents, agentsProblem, readAgents, readDiagram } from "../state/agents";
 import { runs } from "../state/runs";
 import { ChatTab } from "./agent/chat";
 import { StartForm } from "./agent/start";
-import { kindOf } from "./agents";
 import { RunTable } from "./runs";
 
 export default function AgentView({ params, query }: ViewProps) {
@@ -27,7 +26,9 @@ export default function AgentView({ params, query }: ViewProps) {
   if (agent === undefined) {
     return (
       <Page title="Agent">
-        <EmptyState title="There is no such agent" />
+        <EmptyState title="This server has no such agent">
+          <a href={linkTo("agents")}>Show all agents</a>
+        </EmptyState>
       </Page>
     );
   }
@@ -58,8 +59,8 @@ function LoadedAgent({ agent, chosen, chat }: AgentProps) {
       <TryPanel agent={agent} chosen={chosen} chat={chat} />
       <Drawing id={agent.id} name={agent.name} />
       <section class="stack" aria-label="Runs of this agent">
-        <h2>Its latest runs</h2>
-        <RunTable rows={own.value} empty={<EmptyState title="No runs yet" />} />
+        <h2>Latest runs</h2>
+        <RunTable rows={own.value} empty={<EmptyState title="No runs yet">Runs of this agent appear here.</EmptyState>} />
       </section>
     </Page>
   );

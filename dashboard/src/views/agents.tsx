@@ -6,7 +6,7 @@ import type { AgentForm, InputForm } from "../api/types";
 import { EmptyState, Loading, ProblemNote } from "../components/empty";
 import { Page } from "../components/page";
 import { asSchema } from "../lib/schema";
-import { linkTo } from "../router";
+import { kindOf, linkTo } from "../links";
 import { agents, agentsProblem, readAgents } from "../state/agents";
 
 export default function AgentsView() {
@@ -21,7 +21,7 @@ export default function AgentsView() {
 
 function AgentCards({ all }: { all: readonly AgentForm[] | null }) {
   if (all === null) return agentsProblem.value === "" ? <Loading /> : null;
-  if (all.length === 0) return <EmptyState title="No agent is registered" />;
+  if (all.length === 0) return <EmptyState title="No agents">Start the server with a file that has agents: tactician serve FILE</EmptyState>;
   return (
     <ul class="cards">
       {all.map((agent) => (
@@ -44,17 +44,3 @@ function AgentCards({ all }: { all: readonly AgentForm[] | null }) {
 function nameOf({ type, form }: InputForm): string {
   return type === "Values" ? Object.keys(asSchema(asSchema(form)["properties"])).join(", ") : type;
 }
-
-/** Return the kind of an agent in words. */
-export function kindOf(agent: AgentForm): string {
-  return KINDS[agent.kind] ?? agent.kind;
-}
-
-const KINDS: Record<string, string> = {
-  Agent: "Agent",
-  PlannedAgent: "Planned agent",
-  SupervisorAgent: "Supervisor",
-  RouterAgent: "Router",
-  AgentNetwork: "Network of agents",
-  Ensemble: "Ensemble",
-};

@@ -26,7 +26,7 @@ export default function ModelsView() {
 
 function Content({ models }: { models: ModelsForm }) {
   const isEmpty = models.deployments.length === 0 && models.use.length === 0;
-  if (isEmpty) return <EmptyState title="No model has been called yet." />;
+  if (isEmpty) return <EmptyState title="No model has been called yet.">Models appear here after their first call.</EmptyState>;
   return (
     <>
       {models.use.length > 0 && <Curves models={models} />}
@@ -36,8 +36,8 @@ function Content({ models }: { models: ModelsForm }) {
         </Panel>
       )}
       {models.use.length > 0 && (
-        <Panel title="Use" aside={<span class="muted">since {formatFullTime(models.since)}</span>}>
-          <Table label="Use" columns={TOTALS} rows={models.use.map(sumUp)} keyOf={(total) => total.model} />
+        <Panel title="Usage" aside={<span class="muted">since {formatFullTime(models.since)}</span>}>
+          <Table label="Usage" columns={TOTALS} rows={models.use.map(sumUp)} keyOf={(total) => total.model} />
         </Panel>
       )}
     </>
@@ -53,13 +53,13 @@ function Curves({ models }: { models: ModelsForm }) {
       <Panel title="Cost so far">
         <Chart title="Cost" times={series.times} curves={curves(series.cost)} format={formatCost} />
       </Panel>
-      <Panel title="Calls a minute">
+      <Panel title="Calls per minute">
         <Chart title="Calls" times={series.times} curves={curves(series.calls)} format={formatCount} />
       </Panel>
-      <Panel title="Errors a minute">
+      <Panel title="Errors per minute">
         <Chart title="Errors" times={series.times} curves={curves(series.errors)} format={formatCount} />
       </Panel>
-      <Panel title="Seconds a call">
+      <Panel title="Seconds per call">
         <Chart title="Seconds" times={series.times} curves={curves(series.seconds)} format={formatDuration} />
       </Panel>
     </div>

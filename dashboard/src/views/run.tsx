@@ -11,8 +11,8 @@ import { JsonView, LongText } from "../components/json";
 import { Fact, Page, Panel } from "../components/page";
 import { type Tab, Tabs } from "../components/tabs";
 import { formatCost, formatCount, formatDuration, formatFullTime, formatTime } from "../lib/format";
-import { linkTo, replaceAddress } from "../router";
-import type { ViewProps } from "../routes";
+import { replaceAddress } from "../address";
+import { linkTo, type ViewProps } from "../links";
 import { findRoots, findSpan } from "../state/restored-spans";
 import { hasEnded, RunPage } from "../state/run-page";
 import { Blackboard } from "./run/blackboard";
@@ -62,7 +62,7 @@ function Trail({ run }: { run: RunForm }) {
       {run.parent_id !== null && (
         <>
           {" › "}
-          <a href={linkTo(`runs/${encodeURIComponent(run.parent_id)}`)}>the run around it</a>
+          <a href={linkTo(`runs/${encodeURIComponent(run.parent_id)}`)}>the outer run</a>
         </>
       )}
     </nav>

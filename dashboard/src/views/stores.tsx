@@ -5,7 +5,7 @@ import { StatusBadge } from "../components/badge";
 import { EmptyState, Loading, ProblemNote } from "../components/empty";
 import { Fact, Page, Panel } from "../components/page";
 import { formatCount, formatDuration } from "../lib/format";
-import { linkTo } from "../router";
+import { linkTo } from "../links";
 import { now } from "../state/clock";
 import { usePolled } from "../state/polling";
 
@@ -41,7 +41,7 @@ function Content({ store }: { store: StoreForm }) {
           ))}
         </ul>
       </Panel>
-      <RunList title="Interrupted" ids={store.interrupted} purpose="No worker holds them: theirs died, or was stopped." />
+      <RunList title="Interrupted" ids={store.interrupted} purpose="No worker holds these runs: their worker died or was stopped." />
       <RunList title="Waiting for a worker" ids={store.queued} purpose="The most urgent comes first." />
     </>
   );

@@ -10,8 +10,8 @@ import { Badge } from "../components/badge";
 import { EmptyState, Loading, ProblemNote } from "../components/empty";
 import { Fact, Page } from "../components/page";
 import { clip, formatAge, formatDuration, formatFullTime } from "../lib/format";
-import { linkTo, replaceAddress } from "../router";
-import type { ViewProps } from "../routes";
+import { replaceAddress } from "../address";
+import { linkTo, type ViewProps } from "../links";
 import { now } from "../state/clock";
 import { useKeys } from "../state/keys";
 import { mayI, me } from "../state/me";
@@ -307,7 +307,7 @@ function WrongRole({ entry }: { entry: OpenRequestForm }) {
   const own = roles.length === 0 ? "You have no role." : `You have ${roles.map((role) => `“${role}”`).join(", ")}.`;
   const text = mayI("answer")
     ? `This needs the role “${entry.request.role}”. ${own} The server refuses your answer.`
-    : "You may look, but not answer. The server refuses your answer.";
+    : "You can read this request, but not answer it.";
   return (
     <p class="problem" role="note">
       {text}

@@ -40,6 +40,7 @@ from tactician.a2a.questions import (
 from tactician.a2a.settings import RemoteSettings
 from tactician.a2a.task_view import RemoteTaskView
 from tactician.a2a.wire import to_wire_message
+from tactician.clock import Timeout
 from tactician.errors import TransientError
 from tactician.grammar import format_count
 from tactician.llm import Text, Usage
@@ -127,7 +128,7 @@ class RemoteTask:
 
     async def _follow_in_time(self, client: Client, message: Message | None) -> RunResult[object]:
         try:
-            async with asyncio.timeout(self._settings.timeout):
+            with Timeout(self._settings.timeout, self._context.clock):
                 return await self._follow(client, message)
         except TimeoutError:
             await self._cancel(client)
@@ -243,9 +244,8 @@ class RemoteTask:
     async def _cancel(self, client: Client) -> None:
         if not self._view.task_id:
             return
-        with suppress(TimeoutError, A2AError, *_BROKEN):
-            async with asyncio.timeout(_CANCEL_SECONDS):
-                await client.cancel_task(CancelTaskRequest(id=self._view.task_id))
+        with suppress(TimeoutError, A2AError, *_BROKEN), Timeout(_CANCEL_SECONDS, self._context.clock):
+            await client.cancel_task(CancelTaskRequest(id=self._view.task_id))
 
     def _create_result(self, output: object) -> RunResult[object]:
         return RunResult(output, tally=self._context.tally, run_id=self._context.run_id)

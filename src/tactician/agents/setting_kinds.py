@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from types import NoneType
-from typing import Final, get_args, get_origin
+from typing import Final, get_args, get_origin, get_type_hints
 
 from tactician.amounts import Positive
-from tactician.data_fields import list_data_fields
 from tactician.llm import LlmOptions
 from tactician.prompts import InstructionSource
 
@@ -20,11 +18,11 @@ def find_wrong_kinds(settings: Mapping[str, object], declared: type) -> list[str
         settings: the settings.
         declared: the `TypedDict` that declares them.
     """
-    checks = _list_checks(declared)
+    checks = ((name, value, _find_check(declared, name)) for name, value in settings.items() if value is not None)
     return [
-        f"{name} {checks[name][1].format(_show(value))}"
-        for name, value in settings.items()
-        if value is not None and name in checks and not checks[name][0](value)
+        f"{name} {check[1].format(_show(value))}"
+        for name, value, check in checks
+        if check is not None and not check[0](value)
     ]
 
 
@@ -59,13 +57,15 @@ _KINDS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
 
 
 @cache
-def _list_checks(declared: type) -> Mapping[str, tuple[Callable[[object], bool], str]]:
-    """Return the check of each setting that has one: lists and numbers say in their types what they need."""
-    checks = dict(_KINDS)
-    for field in list_data_fields(declared):
-        kind = next((each for each in get_args(field.kind) if each is not NoneType), field.kind)
-        if Positive in (field.kind, kind):
-            checks[field.name] = _NUMBER
-        elif get_origin(field.kind) is Sequence:
-            checks[field.name] = _LIST
-    return checks
+def _find_check(declared: type, name: str) -> tuple[Callable[[object], bool], str] | None:
+    """Return the check of a setting: the type of a list or a number says what it needs.
+
+    Only the types of settings that a program uses are evaluated: those of all would double the time of a first agent.
+    """
+    if name in _KINDS:
+        return _KINDS[name]
+    alone = {"__annotations__": {name: declared.__annotations__[name]}, "__module__": declared.__module__}
+    kind = get_type_hints(type(name, (), alone), include_extras=True)[name]
+    if Positive in (kind, *get_args(kind)):
+        return _NUMBER
+    return _LIST if get_origin(kind) is Sequence else None

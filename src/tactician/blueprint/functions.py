@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from tactician.blueprint.builder import Builder
+from tactician.blueprint.exporter import Exporter
 from tactician.names import NameProblem
 
 
@@ -19,3 +20,11 @@ def find_function(name: str | None, builder: Builder, *steps: str | int) -> Call
         return cast("Callable[..., Any]", named)
 
     return None if name is None else builder.attempt(lambda: find(name), *steps)
+
+
+def export_function(function: Callable[..., object] | None, exporter: Exporter, *steps: str | int) -> str | None:
+    """Return the name of a function; `None` without a function, and when no import finds it."""
+    if function is None:
+        return None
+    name = getattr(function, "__name__", type(function).__name__)
+    return exporter.find_import_path(function, f"the function {name}", *steps)

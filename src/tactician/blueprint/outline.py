@@ -140,7 +140,7 @@ def _format_list(value: object) -> str:
     if isinstance(value, GuardrailPart):
         return value.registry_id or value.class_name or ""
     if isinstance(value, ReviewPart):
-        return f"{value.timing}{_format_role(value.required_role)}"
+        return value.timing + _format_role(value, "required_role")
     if isinstance(value, PhaseReviewPart):
         return _format_reviewer(value)
     if isinstance(value, Part):
@@ -152,9 +152,10 @@ def _format_list(value: object) -> str:
 
 def _format_reviewer(part: PhaseReviewPart) -> str:
     if part.person is not None:
-        return f"by a person{_format_role(part.person.role)}"
+        return "by a person" + _format_role(part.person, "role")
     return f"by {part.function}" if part.function else "by a task"
 
 
-def _format_role(role: str | None) -> str:
+def _format_role(part: Part, field: str) -> str:
+    role: str | None = getattr(part, field)
     return f", role {role}" if role else ""

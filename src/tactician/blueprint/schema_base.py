@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import or_
 from types import GenericAlias, UnionType
-from typing import Annotated, Final, Literal, TypeAlias, Union, get_args, get_origin
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias, Union, get_args, get_origin
 
 from pydantic import (
     BeforeValidator,
@@ -93,7 +93,7 @@ Name: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
 def convert_type(declared: object) -> object:
-    """Return the type in blueprints of a field of a runtime class: strict, or a variable; a set is a list."""
+    """Return the type in blueprints of a field of a runtime class: strict, or a variable; functions by names."""
     origin, inside = get_origin(declared), get_args(declared)
     kind, limits = (inside[0], inside[1:]) if origin is Annotated else (declared, ())
     if kind in (int, float, bool):
@@ -104,20 +104,31 @@ def convert_type(declared: object) -> object:
         return Annotated[declared, DEFERRED_IN_TEXT]
     if origin in (Union, UnionType):
         return reduce(or_, (convert_type(each) for each in inside))
-    if origin in (tuple, frozenset, set, Sequence):
+    if origin is Callable:
+        return Name
+    if origin in (tuple, frozenset, set, Sequence, Collection):
         return GenericAlias(tuple, (convert_type(inside[0]), ...))
+    if origin is Mapping:
+        return GenericAlias(Mapping, (inside[0], convert_type(inside[1])))
     return declared
 
 
 class Part(DocumentModel):
-    """Part of a blueprint."""
+    """Part of a blueprint.
+
+    Attributes:
+        order: names of the fields that documents have first, in their order.
+    """
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+    order: ClassVar[Sequence[str]] = ()
 
     def to_data(self) -> dict[str, Data]:
         """Return the data of the part, without empty fields."""
         values: dict[str, Data] = {}
-        for name, field in type(self).model_fields.items():
+        fields = type(self).model_fields
+        for name in dict.fromkeys((*self.order, *fields)):
+            field = fields[name]
             if not field.exclude and (value := getattr(self, name)) is not None:
                 values[field.serialization_alias or field.alias or name] = as_data(value)
         return values

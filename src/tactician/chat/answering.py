@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from tactician.agents import raise_unless_completed
 from tactician.chat.records import ChatRecord
+from tactician.chat.replies import KeyedReplies, KeyedReply
 from tactician.chat.session import ChatReply, SessionView
 from tactician.conversation import ChatUser, Conversation
-from tactician.errors import ConfigurationError, ConversationNotFoundError, RunConflictError, RunNotFoundError
+from tactician.errors import ConversationNotFoundError, RunConflictError, RunNotFoundError, TacticianError
 from tactician.events import new_id
 from tactician.llm import AssistantMessage, Text, UserMessage
 from tactician.platform import Platform, RequestOptions, create_request
@@ -29,6 +31,7 @@ from tactician.tools import as_text
 
 _PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 0.5
+_AT_REST: Final = (ProcessStatus.RESTING, ProcessStatus.WAITING)
 _MESSAGES: Final = (UserMessage, AssistantMessage, UserInput, ChatUser)
 
 
@@ -89,6 +92,7 @@ class ProcessAnswerer(Answerer):
         super().__init__(platform)
         self._agent = agent
         self._patience = patience
+        self._replies = KeyedReplies(platform.store)
         self.name = "Chat" if agent is None else agent.name
         self.description = "does whatever a message calls for" if agent is None else agent.description
 
@@ -99,12 +103,86 @@ class ProcessAnswerer(Answerer):
     async def answer(
         self, record: ChatRecord, message: UserMessage, options: ProcessOptions, key: str | None
     ) -> tuple[ChatReply, SessionView]:
-        """Give a message to the process, once no other program continues it."""
-        if key is not None:
-            raise ConfigurationError(
-                f"{self.name} is a planned agent, whose sessions have one run for all messages: they take no "
-                "idempotency_key. Send the message without it."
-            )
+        """Give a message to the process, once no other program continues it, and once for a key."""
+        if key is None:
+            return await self._send(record, message, options)
+        return await self._send_once(record, message, options, key)
+
+    async def _send_once(
+        self, record: ChatRecord, message: UserMessage, options: ProcessOptions, key: str
+    ) -> tuple[ChatReply, SessionView]:
+        """Give a message to the process, unless the process has heard the message: then return its first reply."""
+        async for _ in self._wait():
+            heard = len(_list_user_messages(await self._load_conversation(record)))
+            reply = await self._replies.begin(record.id, key, heard)
+            if reply is None:
+                continue
+            if reply.is_complete:
+                return await self._repeat(record, reply)
+            if await self._find_place(record, message, reply.heard) is None:
+                return await self._send_new(record, message, options, reply)
+            if (recovered := await self._recover(record, message, reply)) is not None:
+                return recovered
+        raise RunConflictError(f"Another program still answers this message in the session {record.id!r}.")
+
+    async def _send_new(
+        self, record: ChatRecord, message: UserMessage, options: ProcessOptions, reply: KeyedReply
+    ) -> tuple[ChatReply, SessionView]:
+        try:
+            sent, view = await self._send(record, message, options)
+        except TacticianError as error:
+            if await self._find_place(record, message, reply.heard) is None:
+                await self._replies.withdraw(reply)
+            else:
+                await self._replies.complete(reply, texts=None, failure=str(error))
+            raise
+        await self._replies.complete(reply, texts=tuple(part.text for part in sent.messages))
+        return sent, view
+
+    async def _recover(
+        self, record: ChatRecord, message: UserMessage, reply: KeyedReply
+    ) -> tuple[ChatReply, SessionView] | None:
+        """Return the reply to a message that the process has heard from a program which died; `None` to wait."""
+        assert record.run_id is not None
+        try:
+            process = await self._platform.process(record.run_id)
+            if process.status not in _AT_REST:
+                await self._platform.resume(record.run_id)
+        except RunConflictError:  # another program continues it
+            await self._replies.leave(reply)
+            return None
+        place = await self._find_place(record, message, reply.heard)
+        later = [] if place is None else (await self._load_conversation(record)).messages[place + 1 :]
+        texts = tuple(part.text for part in later if isinstance(part, AssistantMessage))
+        await self._replies.complete(reply, texts=texts)
+        return await self._repeat(record, replace(reply, texts=texts))
+
+    async def _repeat(self, record: ChatRecord, reply: KeyedReply) -> tuple[ChatReply, SessionView]:
+        assert record.run_id is not None
+        process = await self._platform.process(record.run_id)
+        if reply.failure is not None:
+            raise ProcessFailedError(reply.failure, process)
+        messages = tuple(AssistantMessage((Text(text),)) for text in reply.texts or ())
+        return ChatReply(messages, process.status, process.id, process.pending), await self._view(record, process)
+
+    async def _find_place(self, record: ChatRecord, message: UserMessage, heard: int) -> int | None:
+        """Return the place of a message in the conversation, after so many messages of the user; `None` without it."""
+        places = _list_user_messages(conversation := await self._load_conversation(record))
+        return next((place for place in places[heard:] if conversation.messages[place] == message), None)
+
+    async def _wait(self) -> AsyncIterator[None]:
+        """Yield at once, then after growing pauses, as long as a message may wait."""
+        clock, pause = self._platform.services.clock, _PAUSE
+        deadline = clock.time() + self._patience
+        yield
+        while clock.time() < deadline:
+            await clock.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+            yield
+
+    async def _send(
+        self, record: ChatRecord, message: UserMessage, options: ProcessOptions
+    ) -> tuple[ChatReply, SessionView]:
         assert record.run_id is not None
         clock, pause = self._platform.services.clock, _PAUSE
         deadline = clock.time() + self._patience
@@ -143,7 +221,8 @@ class ProcessAnswerer(Answerer):
         return SessionView(await self._load_conversation(record), process.status, record.run_id, assets)
 
     async def forget(self, record: ChatRecord) -> None:
-        """End the process, and delete its run."""
+        """End the process, and delete its run and the replies to messages with keys."""
+        await self._replies.forget(record.id)
         if record.run_id is not None:
             with suppress(RunNotFoundError):
                 await self._platform.delete_run(record.run_id)
@@ -217,6 +296,11 @@ class RequestAnswerer(Answerer):
             self._platform.dialogues.show_message(record.id, message)
         view = SessionView(await self._load_conversation(record), result.status, result.run_id)
         return ChatReply(messages, result.status, result.run_id, result.pending), view
+
+
+def _list_user_messages(conversation: Conversation) -> list[int]:
+    """Return the places of the messages of the user."""
+    return [place for place, message in enumerate(conversation.messages) if isinstance(message, UserMessage)]
 
 
 def _create_reply(process: AgentProcess) -> ChatReply:

@@ -139,13 +139,12 @@ class ChatSession:
 
         Args:
             message: the message.
-            idempotency_key: key of the run that answers, for a message that may be sent twice. Sessions of planned
-                agents take none.
+            idempotency_key: key of a message that may be sent twice. In a session of a planned agent, the second
+                gets the reply to the first. For any other agent it is the key of the run that answers.
 
         Raises:
             RunConflictError: when the session is finished, another program answers in it for too long, or a run has the
                 key already.
-            ConfigurationError: for a key in a session of a planned agent.
             RunError: when an action or an agent fails. The session can be continued.
             ModelError: when a model cannot be called.
             ValueError: when a picture of the message is not valid or too large, or there are more than 20.

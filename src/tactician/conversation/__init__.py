@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tactician.conversation.sliding_window import SlidingWindow as SlidingWindow
     from tactician.conversation.store import ConversationStore as ConversationStore
     from tactician.conversation.summarization import Summarization as Summarization
+    from tactician.conversation.summary import ConversationSummary as ConversationSummary
+    from tactician.conversation.summary import find_run_id as find_run_id
     from tactician.conversation.tokens import ESTIMATE as ESTIMATE
     from tactician.conversation.tokens import TextCounter as TextCounter
     from tactician.conversation.tokens import TokenCounter as TokenCounter
@@ -37,6 +39,7 @@ else:
             "tactician.conversation.sliding_window": "SlidingWindow",
             "tactician.conversation.store": "ConversationStore",
             "tactician.conversation.summarization": "Summarization",
+            "tactician.conversation.summary": "ConversationSummary find_run_id",
             "tactician.conversation.tokens": "ESTIMATE TextCounter TokenCounter find_token_counter",
             "tactician.conversation.window_strategy": "Chain MessageWindow WindowStrategy chain",
             "tactician.runs": "ChatUser",

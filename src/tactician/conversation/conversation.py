@@ -72,16 +72,18 @@ class Conversation(MessageList):
 
     Attributes:
         user: id of the user that it belongs to; `None` when it belongs to the program.
+        agent: id or name of the agent that answers in it, if it is an agent of a platform.
         version: which version of it a store holds; 0 when none does.
         part: the messages that the last run has added, when a service runs it in the conversation.
     """
 
-    __slots__ = ("__weakref__", "_id", "user", "version")
+    __slots__ = ("__weakref__", "_id", "agent", "user", "version")
 
     def __init__(self, messages: Iterable[Message] = (), id: str | None = None) -> None:
         super().__init__(messages)
         self._id = id
         self.user: str | None = None
+        self.agent: str | None = None
         self.version = 0
 
     def __repr__(self) -> str:
@@ -108,7 +110,7 @@ class Conversation(MessageList):
         other._waiting = self._waiting.copy()
         other._next = self._next
         other.part = None if self.part is None else replace(self.part)
-        other.user = self.user
+        other.user, other.agent = self.user, self.agent
         other.version = self.version
         return other
 
@@ -163,6 +165,8 @@ class Conversation(MessageList):
         )
         if self.user is not None:
             saved["user"] = self.user
+        if self.agent is not None:
+            saved["agent"] = self.agent
         return saved
 
     def _adopt(self, saved: SavedMessages) -> None:
@@ -170,7 +174,7 @@ class Conversation(MessageList):
         if len(saved["waiting"]) != len(saved["waiting_messages"]):
             raise _create_mismatch_error()
         self._next, self.part = saved["next"], None if saved["part"] is None else replace(saved["part"])
-        self.user = saved.get("user")
+        self.user, self.agent = saved.get("user"), saved.get("agent")
         self._waiting = list(zip(saved["waiting"], saved["waiting_messages"], strict=True))
 
     def _check(self) -> None:

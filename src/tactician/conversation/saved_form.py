@@ -32,6 +32,7 @@ class SavedMessages(TypedDict):
     waiting_messages: tuple[Message, ...]
     part: RunPart | None
     user: NotRequired[str | None]
+    agent: NotRequired[str | None]
 
 
 class SavedConversation(SavedMessages):

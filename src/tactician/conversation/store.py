@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from tactician.cancellation import run_to_completion
 from tactician.conversation.conversation import Conversation
 from tactician.conversation.saved_form import Addition, read_addition
+from tactician.conversation.summary import ConversationSummary, read_summary
 from tactician.errors import ConversationConflictError, DocumentConflictError, StoredStateError
 from tactician.stores import DocumentStore, StoredDocument, StoredStep
 
@@ -121,6 +122,28 @@ class ConversationStore:
         """Return the ids of all conversations, oldest first."""
         return tuple(await self._documents.list_ids(_COLLECTION))
 
+    async def find_summaries(self, *, limit: int = 100, after: int | None = None) -> list[ConversationSummary]:
+        """Return what a list shows of each conversation, the newest first.
+
+        Args:
+            limit: number of conversations at most.
+            after: number of the conversation before the first; from the newest by default.
+        """
+        documents = await self._documents.find(
+            _COLLECTION, limit=limit, with_bodies=False, newest_first=True, after=after
+        )
+        return [read_summary(document) if document.header else await self._sum_up(document) for document in documents]
+
+    async def _sum_up(self, document: StoredDocument) -> ConversationSummary:
+        """Return the summary of a conversation that an earlier version has saved, without a summary."""
+        try:
+            conversation = await self._load(document.id)
+        except StoredStateError:
+            conversation = None
+        if conversation is None:  # it is gone, or damaged: nobody can tell whose it is
+            return ConversationSummary(document.id, user="").place(document)
+        return ConversationSummary.of(conversation).place(document)
+
     async def _load(self, id: str) -> Conversation | None:
         document = await self._documents.load(_COLLECTION, id)
         while document is not None:
@@ -165,11 +188,16 @@ class ConversationStore:
         assert baseline.document is not None
         addition = conversation.to_addition(baseline.length)
         body = addition if self._documents.keeps_objects else addition.to_json()
-        return await self._documents.add_step(baseline.document, body)
+        header = ConversationSummary.of(conversation).to_header()
+        return await self._documents.add_step(replace(baseline.document, header=header), body)
 
     async def _write(self, conversation: Conversation) -> StoredDocument:
         document = StoredDocument(
-            collection=_COLLECTION, id=conversation.id, body=conversation.copy(), version=conversation.version
+            collection=_COLLECTION,
+            id=conversation.id,
+            body=conversation.copy(),
+            header=ConversationSummary.of(conversation).to_header(),
+            version=conversation.version,
         )
         return await (self._documents.fold(document) if conversation.version else self._documents.save(document))
 

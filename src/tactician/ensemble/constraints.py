@@ -9,6 +9,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from tactician.amounts import Count, Text
 from tactician.ensemble.argument_kinds import TEXTS, as_list, is_count
 from tactician.frozen import frozen
 from tactician.grammar import format_count
@@ -30,11 +31,11 @@ class HierarchicalConstraints:
         stages: groups of workers; each worker of a group must have completed before a later group may begin.
     """
 
-    required_workers: Collection[str] = frozenset()
-    allowed_workers: Collection[str] = frozenset()
-    max_calls_per_worker: Mapping[str, int] = field(default_factory=dict)
-    max_delegations: int = 0
-    stages: Sequence[Sequence[str]] = ()
+    required_workers: Collection[Text] = frozenset()
+    allowed_workers: Collection[Text] = frozenset()
+    max_calls_per_worker: Mapping[str, Count] = field(default_factory=dict)
+    max_delegations: Count = 0
+    stages: Sequence[Sequence[Text]] = ()
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from pydantic import JsonValue
 from typing_extensions import TypeForm
 
+from tactician.amounts import Positive
 from tactician.ensemble.argument_kinds import COUNT, LIST, MAPPING, TEXT, ArgumentKind, as_list, replace_strangers
 from tactician.errors import DeclarationError
 from tactician.events import new_id
@@ -184,7 +185,7 @@ class Delegation:
         DeclarationError: with all mistakes.
     """
 
-    max_depth: int = DEFAULT_MAX_DEPTH
+    max_depth: Positive = DEFAULT_MAX_DEPTH
     policies: Sequence[DelegationPolicy] = ()
     output_types: Sequence[type[object]] = ()
 

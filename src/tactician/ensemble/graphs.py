@@ -8,6 +8,7 @@ from typing import Final
 
 from typing_extensions import TypeVar, override
 
+from tactician.amounts import Text
 from tactician.diagrams import DiagramEdge
 from tactician.ensemble.assignment import Assignment, assign
 from tactician.ensemble.composite import Equipment
@@ -47,8 +48,8 @@ class Edge:
         when: sync or async predicate of the outputs so far; without a predicate, the edge matches always.
     """
 
-    source: str
-    target: str
+    source: Text
+    target: Text
     when: OutputPredicate | None = None
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeAlias, cast, ove
 from typing_extensions import TypedDict, TypeForm, TypeVar, Unpack
 
 from tactician.agents import as_runnable
+from tactician.amounts import Count, Positive, Text
 from tactician.ensemble.argument_kinds import COUNT, LIST, TEXT, TEXTS, as_list, list_problems, replace_strangers
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.learning import Reflection
@@ -134,16 +135,16 @@ class Task(Generic[T_co]):
     background: str | None = None
     context: Sequence[TaskLike] | None = None
     output_type: TypeForm[T_co] | None = None
-    max_output_retries: int = 3
+    max_output_retries: Count = 3
     tools: Sequence[ToolLike] = ()
     model: ModelLike | None = None
     handler: Handler | None = None
-    max_tool_calls: int = DEFAULT_MAX_TOOL_CALLS
-    max_tool_output_chars: int | None = None
+    max_tool_calls: Positive = DEFAULT_MAX_TOOL_CALLS
+    max_tool_output_chars: Positive | None = None
     input_guardrails: Sequence[GuardrailLike] = ()
     output_guardrails: Sequence[GuardrailLike] = ()
     when: OutputPredicate | None = None
-    memory: Sequence[str] = ()
+    memory: Sequence[Text] = ()
     reflect: bool | Reflection = False
     review: Review | Sequence[Review] | None = None
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from tactician.clock import Clock
+from tactician.clock import Clock, Timeout
 from tactician.errors import TacticianError
 from tactician.grammar import format_count
 
@@ -29,29 +28,15 @@ async def run_with_timeout(work: Awaitable[T], seconds: float, clock: Clock, nam
     Raises:
         StepTimeoutError: when the work has taken longer.
     """
-    task = asyncio.current_task()
-    assert task is not None
-    is_late, cancellations = False, task.cancelling()
-
-    def cancel() -> None:
-        nonlocal is_late
-        is_late = True
-        task.cancel()
-
-    timer = clock.call_later(seconds, cancel)
+    limit = Timeout(seconds, clock)
     try:
         # In the current task, not in a new one: the work keeps its context variables, and a cancellation reaches it
         # directly.
-        return await work
-    except asyncio.CancelledError:
-        if not is_late or task.cancelling() > cancellations + 1:  # somebody else has cancelled the task as well
+        with limit:
+            return await work
+    except TimeoutError:
+        if not limit.is_expired:
             raise
         raise StepTimeoutError(
             f"{name} has not ended within {format_count(seconds, 'second')}, and was cancelled."
         ) from None
-    finally:
-        # A late timer has cancelled the task. Whatever the work made of it, the count of cancellations is set right
-        # again.
-        timer.cancel()
-        if is_late:
-            task.uncancel()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import count
-from time import perf_counter
 from typing import NamedTuple, TypeVar
 
 from typing_extensions import override
@@ -68,7 +67,7 @@ async def find_first_objection(guardrails: Iterable[Guardrail[V]], value: V, con
     """Check guardrails in sequence, and return the first objection. Guardrails of other tools are skipped."""
     for guardrail in guardrails:
         if guardrail.applies_to(value):
-            started = perf_counter()
+            started = context.clock.monotonic()
             result = await guardrail.check(value, context)
             context.emit(
                 GuardrailChecked,
@@ -76,7 +75,7 @@ async def find_first_objection(guardrails: Iterable[Guardrail[V]], value: V, con
                 kind=guardrail.kind,
                 outcome=result.outcome,
                 reason=result.reason,
-                seconds=perf_counter() - started,
+                seconds=context.clock.monotonic() - started,
             )
             if not result.passed:
                 return Objection(guardrail.name, guardrail.kind, result)

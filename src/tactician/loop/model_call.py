@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from time import perf_counter
 
 from tactician.llm import (
     AssistantMessage,
@@ -97,14 +96,15 @@ async def _ask_aloud(
 ) -> ModelResponse:
     context.emit(TurnStarted, turn=turn, model=model.name, request=request, is_checked=pieces.is_checked)
     observed = fitted.with_observer(context.emitter)
-    started = perf_counter()
+    now = context.clock.monotonic
+    started = now()
     try:
         response = await (_stream_response(model, observed, pieces) if streams else model.generate(observed))
     except BaseException as error:
-        seconds, failure = perf_counter() - started, describe_error(error)
+        seconds, failure = now() - started, describe_error(error)
         context.emit(TurnFailed, turn=turn, model=model.name, seconds=seconds, error=failure)
         raise
-    context.emit(TurnCompleted, turn=turn, response=response, seconds=perf_counter() - started)
+    context.emit(TurnCompleted, turn=turn, response=response, seconds=now() - started)
     return response
 
 

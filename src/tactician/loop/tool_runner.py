@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
-from time import perf_counter
 
 from tactician.errors import ConfigurationError, TacticianError
 from tactician.flow import StepTimeoutError, gather_or_suspend, run_with_timeout
@@ -127,14 +126,15 @@ class ToolRunner:
 
     async def _report(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
         self._context.emit(ToolCalled, call=call)
-        started = perf_counter()
+        now = self._context.clock.monotonic
+        started = now()
         try:
             result = await self._produce_result(call, tool, tools)
         except BaseException as error:
-            seconds, failure = perf_counter() - started, None if find_suspension(error) else describe_error(error)
+            seconds, failure = now() - started, None if find_suspension(error) else describe_error(error)
             self._context.emit(ToolInterrupted, call=call, seconds=seconds, error=failure)
             raise
-        self._context.emit(ToolReturned, call=call, result=result, seconds=perf_counter() - started)
+        self._context.emit(ToolReturned, call=call, result=result, seconds=now() - started)
         return result
 
     async def _format(self, result: ToolResult, tool: Tool | None) -> ToolResult:

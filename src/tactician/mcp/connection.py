@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from tactician.clock import Clock
+from tactician.clock import Clock, Timeout
 from tactician.extras import require_extra
 from tactician.frozen import frozen
 from tactician.grammar import format_count
@@ -231,7 +231,7 @@ class Connection:
     @asynccontextmanager
     async def _connect(self) -> AsyncIterator[Client]:
         async with AsyncExitStack() as stack:
-            async with asyncio.timeout(self._timeout):
+            with Timeout(self._timeout, self._clock):
                 target = await stack.enter_async_context(self._transport.open())
                 client = self._create_client(watch_end(target, self.report_loss))
                 await stack.enter_async_context(client)

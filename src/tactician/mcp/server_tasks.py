@@ -6,6 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from tactician.clock import Timeout
 from tactician.runs import RunContext
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class ServerTask:
         if task is None:
             task = await self._start(name, arguments, seconds, meta)
         try:
-            async with asyncio.timeout(seconds):
+            with Timeout(seconds, self._context.clock):
                 return await self._wait(task)
         except (asyncio.CancelledError, TimeoutError):
             await self._cancel(task)
@@ -94,7 +95,7 @@ class ServerTask:
             if state.status != "working":  # a task that needs input asks while somebody waits for its result
                 break
             pause = _DEFAULT_PAUSE if state.poll_interval is None else state.poll_interval / 1000
-            await asyncio.sleep(min(max(pause, _SHORTEST_PAUSE), _LONGEST_PAUSE))
+            await self._context.clock.sleep(min(max(pause, _SHORTEST_PAUSE), _LONGEST_PAUSE))
         wanted = GetTaskPayloadRequest(params=GetTaskPayloadRequestParams(task_id=task))
         return await session.send_request(wanted, CallToolResult)
 

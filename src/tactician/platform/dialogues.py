@@ -64,6 +64,7 @@ class Dialogues:
             user_id = None if user is None else user.id
             conversation = await opened.load(is_to_change=True, creates=True, user=user_id)
             await self._check_free(conversation, process)
+            conversation.agent = process.name
             channels = self._channels[conversation_id]
             dialogue.open(conversation, lambda: _save(opened, dialogue), channels)
             opened.is_answering = True

@@ -59,4 +59,4 @@ class Forker:
             return
         renew_processes(tree, fork.run_id)
         if objects:
-            add_inputs(AgentProcess.restore(agent, own).blackboard, objects, agent)
+            add_inputs(AgentProcess.restore(agent, own).blackboard, objects, agent, own.clock)

@@ -91,7 +91,7 @@ class Platform(RegisteredAgents, RunControl):
         start_telemetry()
         services = Services(
             _load_default_models() if models is None else as_model_source(models),
-            MemoryStore() if store is None else store,
+            MemoryStore(clock=clock) if store is None else store,
             clock,
             EventBus(on_event),
             *(() if planning is None else (PlanningSettings(planning),)),

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from tactician.clock import Clock
 from tactician.errors import (
     AlreadyAnsweredError,
     ResponseError,
@@ -139,7 +140,7 @@ class Runner:
         process = await self._take(run_id)
         async with self._hold_process(process):
             if not process.status.is_terminal:  # else only its record lacks that
-                await _add_objects(process, objects)
+                await _add_objects(process, objects, self._services.clock)
             await process.run()
         return process
 
@@ -158,7 +159,7 @@ class Runner:
                 await process.run()  # which finishes its record
                 raise describe_end(run_id, process.status)
             if (request := find_text_request(process.pending)) is None:
-                await _add_objects(process, (message,))
+                await _add_objects(process, (message,), self._services.clock)
                 await process.run()
             else:
                 await _hear(process, (message,))
@@ -266,10 +267,10 @@ async def create_board(store: DocumentStore, agent: PlannedAgentSpec, options: P
     return await recall(store, options.memory_id, agent, board)
 
 
-async def _add_objects(process: AgentProcess, objects: Objects) -> None:
+async def _add_objects(process: AgentProcess, objects: Objects, clock: Clock) -> None:
     """Put objects onto the blackboard of a process, and what its user says into its conversation, and save both."""
     before = process.blackboard.size
-    add_inputs(process.blackboard, objects, process.agent)
+    add_inputs(process.blackboard, objects, process.agent, clock)
     await _hear(process, [entry.value for entry in process.blackboard.entries[before:]])
     if objects and (keeper := process.keeper) is not None:
         await keeper.save_all("objects", detail=", ".join(type(value).__name__ for value in objects))

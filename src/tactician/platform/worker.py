@@ -8,6 +8,7 @@ from asyncio import CancelledError
 from contextlib import suppress
 from typing import Final
 
+from tactician.clock import Timeout
 from tactician.errors import LeaseLostError, StoredStateError, StoreError, TacticianError
 from tactician.events import new_id
 from tactician.loggers import get_logger
@@ -60,7 +61,8 @@ class Worker:
         self._poll = poll
         self._max_parallel = max_parallel
         self._excluded: dict[str, float] = {}
-        self._monotonic = platform.services.clock.monotonic
+        self._clock = platform.services.clock
+        self._monotonic = self._clock.monotonic
         self._prunes_at = self._monotonic()
         self._woken = asyncio.Event()
 
@@ -104,7 +106,8 @@ class Worker:
         """Wait until it is time to look for runs again, somebody calls `wake`, or the worker is to stop."""
         reasons = [asyncio.create_task(event.wait()) for event in (stop, self._woken)]
         try:
-            await asyncio.wait(reasons, timeout=self._poll, return_when=asyncio.FIRST_COMPLETED)
+            with suppress(TimeoutError), Timeout(self._poll, self._clock):
+                await asyncio.wait(reasons, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for reason in reasons:
                 reason.cancel()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from asyncio import CancelledError
 from dataclasses import dataclass
-from time import perf_counter
 
 from tactician.errors import Rejected, StoredStateError
 from tactician.llm import AssistantMessage
@@ -122,12 +121,13 @@ class Actor:
             execution.context.emit(ActionStarted, action=action.name, description=action.description)
         else:
             execution.context.emit(ActionResumed, action=action.name)
-        started_at, started = execution.context.clock.time(), perf_counter()
+        clock = execution.context.clock
+        started_at, started = clock.time(), clock.monotonic()
         operation = create_operation(execution.process, action, execution.context, self._state.responses)
         try:
             return await perform(operation, action, action.retry or execution.options.retry)
         except CancelledError:
-            seconds, tally, inside = perf_counter() - started, operation.run.tally, operation.children
+            seconds, tally, inside = clock.monotonic() - started, operation.run.tally, operation.children
             self._append(ActionRun(action.name, started_at, seconds, tally, error="cancelled", children=inside))
             raise
 

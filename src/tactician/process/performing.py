@@ -6,7 +6,6 @@ from asyncio import CancelledError
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import perf_counter
 from types import MappingProxyType
 from typing import Final
 
@@ -96,7 +95,7 @@ def create_inner_operation(process: ProcessHandle, action: ActionSpec, context: 
 async def perform(operation: OperationContext, action: ActionSpec, policy: ActionRetryPolicy) -> Outcome:
     """Run an action. Its exception is in the outcome; only a cancellation passes."""
     run = operation.run
-    started_at, started = run.clock.time(), perf_counter()
+    started_at, started = run.clock.time(), run.clock.monotonic()
     outcome = Outcome(action, operation, run, started_at)
     try:
         with allow_questions(run) as asked, operation.blackboard.note_conditions() as outcome.set_by_hand:
@@ -113,7 +112,7 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Actio
             pending = {request.id: request for request in (*asked, *paused.pending)}  # `gather` raises a single request
             run.checkpoint.detach()
             outcome.waiting = WaitingAction(tuple(pending.values()))
-    outcome.seconds = perf_counter() - started
+    outcome.seconds = run.clock.monotonic() - started
     return outcome
 
 

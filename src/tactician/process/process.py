@@ -119,7 +119,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
             blackboard: what is there first; by default, the objects in the options.
         """
         board = create_blackboard(options) if blackboard is None else blackboard
-        add_inputs(board, objects, agent)
+        add_inputs(board, objects, agent, context.clock)
         return cls(agent, board, context, options, run)
 
     @classmethod

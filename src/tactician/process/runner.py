@@ -6,7 +6,6 @@ import asyncio
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from time import perf_counter
 
 from tactician.errors import LeaseLostError, RunConflictError, StoredStateError
 from tactician.process.acting import Execution
@@ -38,7 +37,7 @@ class ProcessRunner:
         self._state: ProcessState = execution.state
         self._saver = saver
         self._report_rest = report_rest
-        self._began = 0.0
+        self._began: float | None = None
         self._turn = asyncio.Lock()
         self._is_idle = asyncio.Event()
         if self._state.status not in (ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING):
@@ -110,7 +109,7 @@ class ProcessRunner:
             operation.add_child(execution.process)
         is_over = True
         try:
-            if state.status is not ProcessStatus.RUNNING or not self._began:
+            if state.status is not ProcessStatus.RUNNING or self._began is None:
                 await self._begin()
             with execution.context.enter():
                 await make_steps()
@@ -150,7 +149,7 @@ class ProcessRunner:
         state, context = self._state, self._execution.context
         state.status = ProcessStatus.RUNNING
         state.unused = ()
-        self._began = perf_counter()
+        self._began = context.clock.monotonic()
         self._is_idle.clear()
         agent = self._execution.agent
         goals = tuple(goal.name for goal in agent.goals)
@@ -173,7 +172,7 @@ class ProcessRunner:
         context.emit(
             ProcessEnded,
             status=state.status,
-            seconds=perf_counter() - self._began,
+            seconds=0.0 if self._began is None else context.clock.monotonic() - self._began,
             tally=context.tally,
             failure="it was interrupted" if state.status is ProcessStatus.RUNNING else state.failure,
         )

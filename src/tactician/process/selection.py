@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import replace
-from time import perf_counter
 from typing import NamedTuple
 
 from tactician.planning import Plan, PlanningBudget, WorldState
@@ -62,13 +61,14 @@ class ActionSelector:
     async def _decide_aloud(self, task: PlanningTask) -> Decision:
         context = self._execution.context
         context.emit(PlanningStarted)
-        began = perf_counter()
+        now = context.clock.monotonic
+        began = now()
         try:
             decision = await decide(task, self._state, self._create_observer())
         except BaseException as error:
-            context.emit(PlanningEnded, plan=None, seconds=perf_counter() - began, error=describe_error(error))
+            context.emit(PlanningEnded, plan=None, seconds=now() - began, error=describe_error(error))
             raise
-        context.emit(PlanningEnded, plan=decision.plan, seconds=perf_counter() - began)
+        context.emit(PlanningEnded, plan=decision.plan, seconds=now() - began)
         return decision
 
     @property

@@ -187,7 +187,7 @@ class LibraryDatabase:
         limit = None if documents is None else json.dumps(documents)
         ranked = await connection.rank_matches(words, max(top_k, _RESCORED), limit)
         weighed = weigh_clauses(query, connection.syntax, similar, words)
-        ranked = await self._rescore(ranked, weighed)
+        ranked = await self._rescore(ranked, weighed, query.order)
         best = max((score for _, score in ranked), default=0.0) or 1.0
         return [RankedChunk(number, score / best) for number, score in ranked[:top_k]]
 
@@ -196,13 +196,15 @@ class LibraryDatabase:
         index = await self._memory.load_vectors(self._connection, model)
         return index, await self._memory.find_documents(self._connection, where)
 
-    async def _rescore(self, ranked: Sequence[RankedChunk], clauses: Sequence[WeighedClause]) -> list[RankedChunk]:
+    async def _rescore(
+        self, ranked: Sequence[RankedChunk], clauses: Sequence[WeighedClause], order: Sequence[str]
+    ) -> list[RankedChunk]:
         """Return chunks by the scores of their texts, the best first."""
         chosen = self._connection.select_members("$1")
         texts: list[tuple[int, str]] = await self._fetch(
             f"SELECT id, text FROM library_chunks WHERE id IN ({chosen})", json.dumps([each.number for each in ranked])
         )
-        scores = await self._connection.compute(lambda: score_texts([text for _, text in texts], clauses))
+        scores = await self._connection.compute(lambda: score_texts([text for _, text in texts], clauses, order))
         if not any(scores):  # what the index takes for words of the query are others by the rules for scores
             return list(ranked)
         rescored = [RankedChunk(number, score) for (number, _), score in zip(texts, scores, strict=True)]

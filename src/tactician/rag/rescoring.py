@@ -2,14 +2,16 @@
 
 The index of a database finds candidates and ranks them roughly. The best of them are scored here, for all databases in
 the same way: by BM25, in which a word counts the more the rarer it is, each further occurrence counts less, and so do
-occurrences in a long text. A word in the form of the query counts more than one with the same stem.
+occurrences in a long text. A word in the form of the query counts more than one with the same stem. Two words that are
+neighbours in the query and in the text count more than each by itself.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain, pairwise
 from math import log
 from typing import Final, NamedTuple
 
@@ -27,6 +29,7 @@ _SATURATION: Final = 1.2
 _LENGTH_WEIGHT: Final = 0.75
 _EXACT_WEIGHT: Final = 0.25
 _COMMON_WEIGHT: Final = 0.5
+_NEIGHBOUR_WEIGHT: Final = 0.4
 _STABLE_LETTERS: Final = 2
 """Letters at the beginning of a word that its stem has too."""
 _STEMMER: Final = Stemmer()
@@ -72,13 +75,19 @@ def split_words(text: str) -> list[str]:
     return text.encode("ascii", "replace").translate(_IN_LOWER_CASE).decode("ascii").split()
 
 
-def score_texts(texts: Sequence[str], clauses: Sequence[WeighedClause]) -> list[float]:
-    """Return the scores of texts for the clauses of a query."""
+def score_texts(texts: Sequence[str], clauses: Sequence[WeighedClause], order: Sequence[str] = ()) -> list[float]:
+    """Return the scores of texts for the clauses of a query.
+
+    Args:
+        texts: the texts.
+        clauses: the clauses.
+        order: the words of the query in its order, of which neighbours count more in a text where they are neighbours.
+    """
     pool = _Pool(texts, clauses)
     scores = [0.0] * len(texts)
-    for clause in _merge(clauses, pool.stems):
-        for place, score in pool.score(clause):
-            scores[place] += score
+    shares = [pool.score(clause) for clause in _merge(clauses, pool.stems)]
+    for place, score in chain(*shares, pool.score_neighbours(split_words(" ".join(order)))):
+        scores[place] += score
     return scores
 
 
@@ -122,6 +131,25 @@ class _Pool:
             same, norm = exact[place], self._norms[place]
             scores.append((place, weight * (count / (count + norm) + _EXACT_WEIGHT * same / (same + norm))))
         return scores
+
+    def score_neighbours(self, order: Sequence[str]) -> Iterator[tuple[int, float]]:
+        """Yield the places of the texts in which two neighbours of a query are neighbours too, with their scores.
+
+        Two such words count the more the fewer of the texts have them side by side: all texts have the words.
+        """
+        stems = [self.stems.get(word, word) for word in order]
+        pairs = {(first, second) for first, second in pairwise(stems) if first != second}
+        marked = {form: stem for stem in {*chain(*pairs)} for form in self._by_stem.get(stem, ())}
+        occurrences: dict[tuple[str, str], Counter[int]] = {}
+        for place, words in enumerate(self._words):
+            marks = [number for number, word in enumerate(words) if word in marked]
+            for first, second in pairwise(marks):
+                pair = (marked[words[first]], marked[words[second]])
+                if second == first + 1 and pair in pairs:
+                    occurrences.setdefault(pair, Counter())[place] += 1
+        for counts in occurrences.values():
+            weight = _NEIGHBOUR_WEIGHT * measure_rarity(len(counts), len(self._words))
+            yield from ((place, weight * count / (count + self._norms[place])) for place, count in counts.items())
 
     def _index_words(self, starts: Set[str]) -> set[str]:
         """Note where the words are that begin like words of the query, and return them."""

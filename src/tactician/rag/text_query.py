@@ -67,10 +67,12 @@ class TextQuery:
     Attributes:
         clauses: the clauses.
         common: words that are in most texts, which decide between the chunks that the clauses find.
+        order: all words that may stand side by side in a text, in the order of the query.
     """
 
     clauses: tuple[Clause, ...]
     common: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
 
     def select(self, occurrence: Occurrence) -> tuple[Clause, ...]:
         """Return the clauses in a role."""
@@ -88,7 +90,7 @@ def parse_text_query(query: str) -> TextQuery:
     if not any(clause.occurrence is not Occurrence.MUST_NOT for clause in kept):
         needs = "a word that is not excluded" if kept else "a word"
         raise SearchQueryError(f"The query {query[:100]!r} needs {needs}, such as: +return refund* -gift")
-    return TextQuery(kept, common)
+    return TextQuery(kept, common, _list_words(clauses))
 
 
 def parse_question(question: str) -> TextQuery:
@@ -100,7 +102,7 @@ def parse_question(question: str) -> TextQuery:
     clauses = [clause for part in question.split() for clause in _create_optional(part)]
     if not clauses:
         raise SearchQueryError(f"The question {question[:100]!r} has no word in it.")
-    return TextQuery(*_split_off_stop_words(clauses))
+    return TextQuery(*_split_off_stop_words(clauses), _list_words(clauses))
 
 
 _ROLES: Final = {"": Occurrence.SHOULD, "+": Occurrence.MUST, "-": Occurrence.MUST_NOT}
@@ -145,6 +147,12 @@ def _split_off_stop_words(clauses: list[Clause]) -> tuple[tuple[Clause, ...], tu
         return tuple(clauses[:MAX_CLAUSES]), ()
     common = [clause.words[0] for clause in clauses if _says_nothing(clause)]
     return tuple(kept[:MAX_CLAUSES]), tuple(common[:MAX_CLAUSES])
+
+
+def _list_words(clauses: list[Clause]) -> tuple[str, ...]:
+    """Return the words of all clauses that are not excluded."""
+    included = (clause for clause in clauses[:MAX_CLAUSES] if clause.occurrence is not Occurrence.MUST_NOT)
+    return tuple(word for clause in included if clause.kind is ClauseKind.PHRASE for word in clause.words)
 
 
 def _says_nothing(clause: Clause) -> bool:

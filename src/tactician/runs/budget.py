@@ -11,7 +11,7 @@ from typing import Final
 import pydantic
 from typing_extensions import TypedDict
 
-from tactician.amounts import need_amount
+from tactician.amounts import Count, need_amount
 from tactician.clock import Clock
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.frozen import frozen
@@ -39,10 +39,10 @@ class Budget:
     """
 
     cost: float | None = None
-    tokens: int | None = None
-    turns: int | None = None
+    tokens: Count | None = None
+    turns: Count | None = None
     seconds: float | None = None
-    actions: int | None = None
+    actions: Count | None = None
 
     def __post_init__(self) -> None:
         for limit in fields(self):

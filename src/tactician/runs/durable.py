@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from tactician.cancellation import run_to_completion
+from tactician.clock import pause
 from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError, StoreError
 from tactician.runs.budget import NOTHING_SPENT, Spent
 from tactician.runs.checkpoint import Checkpoint, Operation
@@ -438,7 +439,7 @@ class DurableRun:
     async def _renew(self, task: asyncio.Task[object] | None) -> None:
         """Renew the lease again and again. Interrupt the run when it is lost, or the run was killed."""
         while self._failure is None:
-            await asyncio.sleep(self._seconds / _HEARTBEATS)
+            await pause(self._seconds / _HEARTBEATS, self._context.store.clock)
             if self._lease is None:
                 continue
             try:

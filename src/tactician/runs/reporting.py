@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from time import perf_counter
 from typing import Protocol, TypeVar
 
 from tactician.llm import Usage
@@ -55,18 +54,19 @@ async def report_run(
             place=place,
             conversation_id=None if conversation is None else conversation.id,
         )
-    began = perf_counter()
+    now = context.clock.monotonic
+    began = now()
     try:
         result = await running
     except BaseException as error:
-        seconds, failure = perf_counter() - began, None if find_suspension(error) else describe_error(error)
+        seconds, failure = now() - began, None if find_suspension(error) else describe_error(error)
         status, tally = _judge(error), context.tally
         with context.enter():
             context.emit(RunEnded, status=status, kind=kind, seconds=seconds, tally=tally, error=failure)
         if isinstance(error, RunError):
             _add_trace(error.result, context)
         raise
-    seconds = perf_counter() - began
+    seconds = now() - began
     with context.enter():
         context.emit(RunEnded, status=result.status, kind=kind, seconds=seconds, tally=context.tally)
     _add_trace(result, context)
@@ -92,15 +92,16 @@ async def report_model_call(
     if not context.is_observed:
         return await calling
     context.emit(ModelCalled, operation=operation, model=model)
-    began = perf_counter()
+    now = context.clock.monotonic
+    began = now()
     try:
         answer = await calling
     except BaseException as error:
-        seconds, failure = perf_counter() - began, describe_error(error)
+        seconds, failure = now() - began, describe_error(error)
         context.emit(ModelReturned, operation=operation, model=model, seconds=seconds, error=failure)
         raise
     used = answer.usage.attribute_to(model)
-    context.emit(ModelReturned, operation=operation, model=model, seconds=perf_counter() - began, usage=used)
+    context.emit(ModelReturned, operation=operation, model=model, seconds=now() - began, usage=used)
     return answer
 
 
@@ -125,14 +126,15 @@ async def report_retrieval(
     if not run.is_observed:
         return await searching
     run.emit(RetrievalStarted, source=source, query=query, limit=limit)
-    began = perf_counter()
+    now = run.clock.monotonic
+    began = now()
     try:
         documents = await searching
     except BaseException as error:
-        seconds, failure = perf_counter() - began, describe_error(error)
+        seconds, failure = now() - began, describe_error(error)
         run.emit(RetrievalEnded, source=source, documents=0, seconds=seconds, error=failure)
         raise
-    run.emit(RetrievalEnded, source=source, documents=len(documents), seconds=perf_counter() - began)
+    run.emit(RetrievalEnded, source=source, documents=len(documents), seconds=now() - began)
     return documents
 
 

@@ -71,7 +71,7 @@ def app(
         DeclarationError: when an exported goal cannot be offered.
     """
     server = ApiServer(platform, limits)
-    callers = Callers(people, limits)
+    callers = Callers(people, limits, server.clock.monotonic)
     parts = [
         _offer_mcp(server, lets_callers_approve=lets_callers_approve),
         _offer_a2a(server, url, a2a, callers, lets_callers_approve=lets_callers_approve),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field
-from time import monotonic
 from typing import Final, Protocol, TypeAlias
 
+from tactician.clock import SYSTEM_CLOCK
 from tactician.frozen import frozen
 
 AT_ONCE: Final = 0.0
@@ -120,8 +120,8 @@ class Lease:
         owner: name of the owner.
         fence: monotonically increasing fencing token.
         expires_at: seconds since the epoch, by the store's clock.
-        requested_at: monotonic time of this program, before the store was asked for the lease: the lease has begun
-            later, so that nobody else can claim the document within its duration from then on.
+        requested_at: monotonic time by the clock of the store, before the store was asked for the lease: the lease
+            has begun later, so that nobody else can claim the document within its duration from then on.
     """
 
     collection: str
@@ -129,7 +129,7 @@ class Lease:
     owner: str
     fence: int
     expires_at: float
-    requested_at: float = field(default_factory=monotonic, compare=False, repr=False)
+    requested_at: float = field(default_factory=SYSTEM_CLOCK.monotonic, compare=False, repr=False)
 
 
 def get_text(body: Body) -> str:

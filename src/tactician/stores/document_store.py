@@ -6,6 +6,7 @@ from collections.abc import Collection
 from types import TracebackType
 from typing import Protocol, Self
 
+from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.stores.document import Body, Lease, StoredDocument, StoredStep
 
 
@@ -19,6 +20,8 @@ class DocumentStore(Protocol):
 
     keeps_objects: bool
     """True for a store that takes bodies as objects, and keeps them while a document is worked on; others keep text."""
+    clock: Clock = SYSTEM_CLOCK
+    """Clock by which leases are renewed: real time, unless the store itself follows another clock."""
 
     async def load(self, collection: str, id: str, *, with_body: bool = True) -> StoredDocument | None:
         """Return a document, or `None`. Without its body, a long document is read as fast as a short document."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Condition, Thread
-from time import monotonic
 from typing import Final
 
+from tactician.clock import SYSTEM_CLOCK
 from tactician.loggers import get_logger
 from tactician.stores.document import Lease
 from tactician.stores.document_store import DocumentStore
@@ -24,15 +24,18 @@ class HeldLease:
     Attributes:
         label: name of the owner of the lease, for log messages.
         seconds: duration of the lease.
-        tried_at: monotonic time at which the event loop last tried to renew the lease.
+        tried_at: monotonic time, by the clock of the store, at which the event loop last tried to renew the lease.
     """
 
     store: DocumentStore
     lease: Lease
     label: str
     seconds: float
-    tried_at: float = field(default_factory=monotonic)
+    tried_at: float = 0.0
     has_warned: bool = False
+
+    def __post_init__(self) -> None:
+        self.tried_at = self.store.clock.monotonic()
 
     async def renew(self) -> None:
         """Renew the lease.
@@ -41,18 +44,18 @@ class HeldLease:
             LeaseLostError: when another worker has claimed the document.
             StoreError: when the store does not answer.
         """
-        self.tried_at = monotonic()
+        self.tried_at = self.store.clock.monotonic()
         self.lease = await self.store.renew(self.lease, self.seconds)
 
     @property
     def is_late(self) -> bool:
         """True when the event loop has missed a renewal."""
-        return monotonic() - self.tried_at > self.seconds * _LATE / _PARTS
+        return self.store.clock.monotonic() - self.tried_at > self.seconds * _LATE / _PARTS
 
     @property
     def may_have_expired(self) -> bool:
         """True when the lease was not renewed for its whole duration, as in a program that was frozen."""
-        return monotonic() - self.lease.requested_at >= self.seconds
+        return self.store.clock.monotonic() - self.lease.requested_at >= self.seconds
 
     def renew_in_thread(self) -> None:
         """Renew the lease in a new event loop. The owner's own loop finds out whether the lease is lost."""
@@ -79,7 +82,9 @@ class LeaseHeartbeat:
         self._thread: Thread | None = None
 
     def add(self, lease: HeldLease) -> None:
-        """Watch a lease."""
+        """Watch a lease of real time: the time of a test does not pass while an action blocks the event loop."""
+        if lease.store.clock is not SYSTEM_CLOCK:
+            return
         with self._changed:
             is_shortest = all(lease.seconds < other.seconds for other in self._leases)
             self._leases.add(lease)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from itertools import count, islice
 from threading import Lock
-from time import monotonic, time
 
+from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.stores.checks import (
     check_document,
     check_filters,
@@ -34,12 +34,14 @@ class MemoryStore(DocumentStore):
     as that of a run that waits for somebody, its texts are compressed: there may be thousands of those.
 
     Args:
-        time: clock of the store, in seconds since the epoch.
+        time: time of the store, in seconds since the epoch; that of the clock by default.
+        clock: clock of the store, by which leases end and runs are due; that of the platform in tests.
     """
 
     keeps_objects = True
 
-    def __init__(self, time: Callable[[], float] = time) -> None:
+    def __init__(self, time: Callable[[], float] | None = None, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.clock = clock
         self._entries: dict[str, dict[str, MemoryEntry]] = {}
         self._ids: dict[tuple[str, str], str] = {}  # by collection and key
         self._numbers = count(1)
@@ -47,7 +49,7 @@ class MemoryStore(DocumentStore):
         self._lock = (
             Lock()
         )  # leases are renewed from other threads, and each may have an event loop that uses the store
-        self._time = time
+        self._time = clock.time if time is None else time
 
     def __len__(self) -> int:
         return sum(map(len, self._entries.values()))
@@ -205,7 +207,9 @@ class MemoryStore(DocumentStore):
         """Extend a lease; see `DocumentStore.renew`."""
         with self._lock:
             entry = self._check_lease(lease, may_be_released=False)
-            entry.lease = renewed = replace(lease, expires_at=self._time() + seconds, requested_at=monotonic())
+            entry.lease = renewed = replace(
+                lease, expires_at=self._time() + seconds, requested_at=self.clock.monotonic()
+            )
             return renewed
 
     async def release(self, lease: Lease) -> None:
@@ -262,7 +266,9 @@ class MemoryStore(DocumentStore):
     def _claim(self, entry: MemoryEntry, owner: str, seconds: float) -> Lease:
         document = entry.document
         entry.fence += 1
-        entry.lease = lease = Lease(document.collection, document.id, owner, entry.fence, self._time() + seconds)
+        entry.lease = lease = Lease(
+            document.collection, document.id, owner, entry.fence, self._time() + seconds, self.clock.monotonic()
+        )
         return lease
 
     def _check_lease(self, lease: Lease, *, may_be_released: bool) -> MemoryEntry:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from time import monotonic
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
 
@@ -105,7 +104,7 @@ class SqlStore(DocumentStore):
     async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
         """Store a new document and claim it; see `DocumentStore.add_and_claim`."""
         check_texts(owner=owner)
-        document, requested_at = replace(document, version=0), monotonic()
+        document, requested_at = replace(document, version=0), self.clock.monotonic()
         rows = await self._write(
             statements.ADD_AND_CLAIM, document_values(document) | {"by": owner, "seconds": seconds}
         )
@@ -210,12 +209,12 @@ class SqlStore(DocumentStore):
             "names": list(names),
             "excluded_ids": list(excluded_ids),
         }
-        work = self._claim(statement, parameters | {"by": owner, "seconds": seconds}, monotonic())
+        work = self._claim(statement, parameters | {"by": owner, "seconds": seconds}, self.clock.monotonic())
         return await run_or_undo(work, self._undo_claim)
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
         """Extend a lease; see `DocumentStore.renew`."""
-        requested_at = monotonic()
+        requested_at = self.clock.monotonic()
         rows = await self._execute(statements.RENEW, lease_values(lease) | {"seconds": seconds})
         if not rows:
             raise lease_lost(lease.collection, lease.id)

@@ -9,7 +9,18 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tactician import Agent, Chatbot, Platform, guardrails, tool
+from tactician import (
+    Agent,
+    Chatbot,
+    OperationContext,
+    Planner,
+    Platform,
+    UserMessage,
+    action,
+    guardrails,
+    planned_agent,
+    tool,
+)
 from tactician.conversation import ChatUser
 from tactician.errors import RunConflictError
 from tactician.guardrails import GuardrailResult
@@ -26,6 +37,13 @@ STREAM = {"Accept": "text/event-stream"}
 
 def use(client: httpx.AsyncClient, token: str) -> None:
     client.headers["Authorization"] = f"Bearer {token}"
+
+
+@planned_agent(name="Greeter", description="Greets people", planner=Planner.UTILITY)
+class Greeter:
+    @action(trigger=UserMessage, can_rerun=True)
+    def answer(self, message: UserMessage, context: OperationContext) -> None:
+        context.send("Welcome.")
 
 
 async def say(client: httpx.AsyncClient, key: str | None, *, conversation: str = "c", agent: str = "talker") -> Json:
@@ -176,14 +194,17 @@ async def test_a_chatbot_whose_server_died_answers_the_message_once(tmp_path: Pa
         assert await list_messages(client) == ["user", "assistant", "tool", "assistant"]
 
 
-async def test_a_chatbot_of_a_planned_agent_says_that_it_takes_no_key() -> None:
+async def test_a_message_that_a_chatbot_has_refused_can_be_sent_again_with_its_key() -> None:
     platform = Platform(ScriptedModel(), store=MemoryStore())
     platform.register(Chatbot(platform, name="Bot"))
     async with served(platform) as client:
         body = {"agent": "bot", "message": "Hello", "idempotency_key": "m1"}
         refused = await client.post("/api/conversations/c/messages", json=body)
+        platform.register(Greeter())
+        answers = [await client.post("/api/conversations/c/messages", json=body) for _ in range(2)]
     assert refused.status_code == 422
-    assert "take no idempotency_key" in refused.text
+    assert "no planned agent or component is registered" in refused.text
+    assert [answer.json()["text"] for answer in answers] == ["Welcome."] * 2
 
 
 def refuse_greetings(text: str) -> GuardrailResult:

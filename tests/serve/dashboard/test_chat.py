@@ -51,7 +51,7 @@ def test_each_message_continues_the_conversation_also_after_a_reload(office: Off
     page.get_by_role("textbox", name="Message").fill("Still here")
     page.keyboard.press("Enter")
     expect(log).to_contain_text("Hello again.")
-    page.get_by_role("link", name="Look at the run").click()
+    page.get_by_role("link", name="Open the run").click()
     expect(page.get_by_role("tree")).to_be_visible()
     page.go_back()
     expect(log).to_contain_text("Still here")

@@ -121,7 +121,7 @@ def test_an_interruption_is_called_one(page: Page, tmp_path: Path) -> None:
         expect(step).to_contain_text("running")
         wait_until((tmp_path / "makes wheels").exists)
     with workshop.serve():
-        expect(page.locator(".revision")).to_contain_text("Planned anew when the run continued after an interruption")
+        expect(page.locator(".revision")).to_contain_text("Replanned when the run continued after an interruption")
         expect(step.first).to_contain_text("running")
         gate.unlink()
         expect(page.get_by_role("treeitem").first).to_contain_text("completed")

@@ -25,7 +25,7 @@ class TestForms:
         page.get_by_label("Nights").fill("99")
         page.get_by_role("button", name="Answer").click()
         expect(page.get_by_text("Fill this in.")).to_be_visible()
-        expect(page.get_by_text("At most 30, please.")).to_be_visible()
+        expect(page.get_by_text("Enter at most 30.")).to_be_visible()
         expect(page.get_by_label("City")).to_be_focused()
 
         page.get_by_label("City").fill("Rome")
@@ -73,7 +73,7 @@ class TestApprovals:
         expect(page.get_by_text("amount", exact=True)).to_be_visible()
         page.get_by_role("button", name="Change the arguments").click()
         page.get_by_label("Amount").fill("3")
-        page.get_by_role("button", name="Approve with these").click()
+        page.get_by_role("button", name="Approve with these arguments").click()
         office.wait_for(run_id, "completed")
 
         assert "paid 3 EUR" in office.call("GET", f"/api/runs/{run_id}/details").text
@@ -161,7 +161,7 @@ class TestSigningIn:
         page = open_page("waiting", token=None)
         page.get_by_label("Token").fill("nobody-has-this-token")
         page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_text("The server does not know this token.")).to_be_visible()
+        expect(page.get_by_text("The server does not accept this token.")).to_be_visible()
         page.get_by_label("Token").fill(BERT)
         page.get_by_role("button", name="Sign in").click()
 

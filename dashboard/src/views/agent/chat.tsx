@@ -4,36 +4,36 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { api, ApiProblem } from "../../api/client";
-import { readConversation, sendMessage } from "../../api/conversation";
+import { type ConversationForm, readConversation, sendMessage } from "../../api/conversation";
 import type { AgentForm, Json, RunForm } from "../../api/types";
 import { Answer } from "../../components/answer";
 import { ProblemNote } from "../../components/empty";
-import { clip, formatAge } from "../../lib/format";
 import { submitByKey } from "../../lib/keys";
-import { linkTo, replaceAddress } from "../../router";
-import { findChat, listChats, rememberChat } from "../../state/chats";
-import { now } from "../../state/clock";
+import { replaceAddress } from "../../address";
+import { linkTo } from "../../links";
 import { Refresh } from "../../state/refresh";
 import { field } from "../../state/span-events";
 import { MessageView, partsOf, RoleName } from "../run/messages";
+import { addressOfChat, ChatList } from "./chat-list";
 
 /** Milliseconds between two looks at a run that waits for a person. */
 const LOOK = 1500;
 const UNFINISHED = ["not started", "running", "waiting", "paused"];
 
-export function addressOf(agent: AgentForm, id: string): string {
-  return linkTo(`agents/${encodeURIComponent(agent.id)}`, { try: "chat", chat: id });
-}
+/** Ids that were made here: the server has no messages of them yet. */
+const fresh = new Set<string>();
 
 export function ChatTab({ agent, id }: { agent: AgentForm; id: string | null }) {
   useEffect(() => {
-    if (id === null) replaceAddress(addressOf(agent, createId()));
+    if (id === null) replaceAddress(addressOfChat(agent, createId()));
   }, [agent.id, id]);
   return id === null ? null : <Chat key={id} agent={agent} id={id} />;
 }
 
 function createId(): string {
-  return crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+  const id = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+  fresh.add(id);
+  return id;
 }
 
 function Chat({ agent, id }: { agent: AgentForm; id: string }) {
@@ -43,14 +43,14 @@ function Chat({ agent, id }: { agent: AgentForm; id: string }) {
   const problem = useSignal("");
   const text = useSignal("");
   const end = useRef<HTMLDivElement>(null);
-  const wanted = useRef(findChat(agent.id, id)?.run ?? null);
+  const wanted = useRef<string | null>(null);
   const refresh = useMemo(
     () =>
       new Refresh({
         read: async (signal) => {
-          const { current } = wanted;
-          const found = current === null ? null : await readRun(current, signal);
-          return { found, messages: await readMessages(id, signal) };
+          const conversation = await readMessages(id, signal);
+          const current = wanted.current ?? conversation.run_id;
+          return { found: current === null ? null : await readRun(current, signal), messages: conversation.messages };
         },
         take: (answer) => {
           if (partial.value !== null) return; // an answer is coming, which the conversation does not have yet
@@ -62,7 +62,7 @@ function Chat({ agent, id }: { agent: AgentForm; id: string }) {
     [id],
   );
   useEffect(() => {
-    if (findChat(agent.id, id) !== null) refresh.renew();
+    if (!fresh.has(id)) refresh.renew();
     const timer = setInterval(() => isOpen(run.value) && !document.hidden && refresh.request(), LOOK);
     return () => {
       clearInterval(timer);
@@ -76,11 +76,10 @@ function Chat({ agent, id }: { agent: AgentForm; id: string }) {
     if (message === "" || partial.value !== null) return;
     text.value = problem.value = partial.value = "";
     messages.value = [...messages.value, { role: "user", content: message }];
-    rememberChat(agent.id, id, wanted.current);
+    fresh.delete(id);
     try {
       const answer = await sendMessage(id, agent, message, (piece) => (partial.value = piece));
       wanted.current = answer.run_id;
-      rememberChat(agent.id, id, answer.run_id);
       if (answer.text !== "") messages.value = [...messages.value, { role: "assistant", content: answer.text }];
       partial.value = null;
       refresh.renew();
@@ -92,7 +91,7 @@ function Chat({ agent, id }: { agent: AgentForm; id: string }) {
   };
   return (
     <div class="chat">
-      <ChatList agent={agent} current={id} said={messages.value.length} />
+      <ChatList agent={agent} current={id} version={`${messages.value.length} ${run.value?.status ?? ""}`} />
       <div class="messages" role="log" aria-label={`Chat with ${agent.name}`} tabIndex={0}>
         {messages.value.length === 0 && <p class="muted">Each message continues the conversation.</p>}
         {messages.value.map((message, index) => (
@@ -109,7 +108,7 @@ function Chat({ agent, id }: { agent: AgentForm; id: string }) {
       </div>
       {run.value !== null && (
         <p class="chat-note">
-          <a href={linkTo(`runs/${encodeURIComponent(run.value.id)}`)}>Look at the run</a>
+          <a href={linkTo(`runs/${encodeURIComponent(run.value.id)}`)}>Open the run</a>
         </p>
       )}
       <ProblemNote message={problem.value} />
@@ -139,7 +138,7 @@ function Questions({ run, onAnswered }: { run: RunForm; onAnswered: () => void }
       {run.pending.map((request) => (
         <section key={`${request.id} ${request.prompt}`} class="chat-question" aria-label="Question">
           <p>
-            <strong>It waits for {request.role ?? "a person"}:</strong>
+            <strong>This run waits for {request.role === null ? "an answer" : `an answer of the role “${request.role}”`}:</strong>
           </p>
           <pre class="prompt">{request.prompt}</pre>
           {request.may_answer ? (
@@ -150,7 +149,7 @@ function Questions({ run, onAnswered }: { run: RunForm; onAnswered: () => void }
               onTooLate={onAnswered}
             />
           ) : (
-            <p class="muted">Somebody else has to answer.</p>
+            <p class="muted">You cannot answer this: somebody else has to.</p>
           )}
         </section>
       ))}
@@ -158,50 +157,13 @@ function Questions({ run, onAnswered }: { run: RunForm; onAnswered: () => void }
   );
 }
 
-/** Conversations with the agent that were begun in this browser. */
-function ChatList({ agent, current, said }: { agent: AgentForm; current: string; said: number }) {
-  const others = listChats(agent.id);
-  const titles = useSignal<Readonly<Record<string, string>>>({});
-  useEffect(() => {
-    for (const chat of others.filter((other) => !(other.id in titles.value))) {
-      readMessages(chat.id)
-        .then((messages) => {
-          const first = messages.find((message) => field(message, "role") === "user");
-          if (first !== undefined) titles.value = { ...titles.value, [chat.id]: clip(textOf(first), 60) };
-        })
-        .catch(() => {}); // the list is without it
-    }
-  }, [others.length, said]); // the server has a conversation once its first message is answered
-  const shown = others.filter((chat) => chat.id in titles.value);
-  return (
-    <details class="chat-list">
-      <summary>
-        Conversations <span class="muted">{shown.length}</span>
-      </summary>
-      <ul aria-label="Conversations">
-        {shown.map((chat) => (
-          <li key={chat.id}>
-            <a href={addressOf(agent, chat.id)} aria-current={chat.id === current ? "page" : undefined}>
-              {titles.value[chat.id]}
-            </a>{" "}
-            <span class="muted">{formatAge(chat.at / 1000, now.value)}</span>
-          </li>
-        ))}
-        <li>
-          <a href={linkTo(`agents/${encodeURIComponent(agent.id)}`, { try: "chat" })}>New conversation</a>
-        </li>
-      </ul>
-    </details>
-  );
-}
-
 /** Return what people and the agent said in a conversation; nothing of one that has not begun. */
-async function readMessages(id: string, signal?: AbortSignal): Promise<Json[]> {
+async function readMessages(id: string, signal?: AbortSignal): Promise<ConversationForm> {
   try {
-    const { messages } = await readConversation(id, signal);
-    return messages.filter((message) => isSaid(message));
+    const conversation = await readConversation(id, signal);
+    return { ...conversation, messages: conversation.messages.filter((message) => isSaid(message)) };
   } catch (error) {
-    if (error instanceof ApiProblem && error.status === 404) return [];
+    if (error instanceof ApiProblem && error.status === 404) return { id, messages: [], run_id: null };
     throw error;
   }
 }

@@ -7,7 +7,8 @@ import type { AgentForm, Json } from "../../api/types";
 import { ProblemNote } from "../../components/empty";
 import { SchemaForm } from "../../components/schema-form";
 import { submitByKey } from "../../lib/keys";
-import { linkTo, navigate } from "../../router";
+import { navigate } from "../../address";
+import { linkTo } from "../../links";
 import { noteRun } from "../../state/runs";
 
 const TEXT = "text";

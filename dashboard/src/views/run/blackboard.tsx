@@ -12,7 +12,7 @@ const USUAL_NAME = "it";
 export function Blackboard({ details }: { details: RunDetailsForm }) {
   const { objects } = details;
   const conditions = Object.entries(details.conditions);
-  if (objects.length === 0 && conditions.length === 0) return <EmptyState title="The run has no blackboard" />;
+  if (objects.length === 0 && conditions.length === 0) return <EmptyState title="This run has no blackboard">Only planned agents have one.</EmptyState>;
   return (
     <div class="stack">
       {conditions.length > 0 && (

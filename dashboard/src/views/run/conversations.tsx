@@ -17,7 +17,7 @@ export function Conversations({ page }: { page: RunPage }) {
   void page.version.value;
   const chosen = useSignal("");
   const all = listConversations(page);
-  if (all.length === 0) return <EmptyState title="No model was asked" />;
+  if (all.length === 0) return <EmptyState title="This run has not called a model" />;
   const current = all.find((conversation) => conversation.id === chosen.value) ?? all[0]!;
   return (
     <div class="split">
@@ -48,7 +48,7 @@ function Messages({ conversation }: { conversation: Conversation }) {
     <div class="messages" role="log" aria-label={`Conversation of ${conversation.path.at(-1) ?? "the run"}`} tabIndex={0}>
       {skipped > 0 && (
         <button class="button" type="button" onClick={() => (most.value += SHOWN)}>
-          {skipped} earlier messages
+          {skipped === 1 ? "1 earlier message" : `${skipped} earlier messages`}
         </button>
       )}
       {messages.slice(skipped).map((message, index) => (

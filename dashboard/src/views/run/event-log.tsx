@@ -19,12 +19,12 @@ export function EventLog({ page }: { page: RunPage }) {
   const { events } = page.trace;
   const found = word === "" ? events : events.filter((event) => textOf(event).toLowerCase().includes(word));
   const { ref, window } = useWindow<HTMLUListElement>(found.length, ROW);
-  if (events.length === 0) return <EmptyState title="The server has no events of this run any more" />;
+  if (events.length === 0) return <EmptyState title="The server has no events of this run" />;
   return (
     <div class="stack">
       <label class="search">
         <span class="visually-hidden">Search events</span>
-        <input type="search" placeholder={`Search ${events.length} events`} value={search} onInput={(e) => (search.value = e.currentTarget.value)} />
+        <input type="search" placeholder={events.length === 1 ? "Search 1 event" : `Search ${events.length} events`} value={search} onInput={(e) => (search.value = e.currentTarget.value)} />
       </label>
       <div class={chosen.value === null ? "" : "event-split"}>
         <div class="event-list" tabIndex={0} role="group" aria-label="Events">

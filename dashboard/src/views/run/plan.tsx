@@ -29,7 +29,7 @@ export function PlanPanel({ page, details }: { page: RunPage; details: RunDetail
     diagram.value = null;
     if (agentId !== "") void readDiagram(agentId).then((found) => (diagram.value = found));
   }, [agentId]);
-  if (current === undefined) return <EmptyState title="Nothing in this run plans" />;
+  if (current === undefined) return <EmptyState title="This run has no plan">Only planned agents make plans.</EmptyState>;
   const revisions = page.trace.revisions.filter((revision) => revision.runId === current.run.id);
   const index = Math.min(chosen.value ?? revisions.length - 1, revisions.length - 1);
   const revision = revisions[index];
@@ -121,7 +121,7 @@ function RevisionView({ revisions, index, why, state, onChoose }: RevisionViewPr
         ))}
       </ol>
       <p class="muted">
-        {former !== undefined && `Planned anew ${causeOf(revision)}. `}
+        {former !== undefined && `Replanned ${causeOf(revision)}. `}
         {why || reasonOf(revision)}
       </p>
     </div>

@@ -6,7 +6,7 @@ import { formatCost, formatCount } from "../../lib/format";
 
 export function UsageByModel({ details }: { details: RunDetailsForm }) {
   const { models } = details;
-  if (models.length === 0) return <EmptyState title="No model was asked" />;
+  if (models.length === 0) return <EmptyState title="This run has not called a model" />;
   const most = Math.max(...models.map((model) => model.input_tokens + model.output_tokens), 1);
   return (
     <div class="scroll" tabIndex={0} role="group" aria-label="Tokens and cost by model">

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from typing_extensions import TypeForm
@@ -11,6 +12,7 @@ from typing_extensions import TypeForm
 from tactician.agents.base import BaseRunnable, TypedRunnable, find_input_types
 from tactician.agents.outputs import accept_output, load_output, save_output
 from tactician.ai import Ai
+from tactician.clock import Clock
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.frozen import frozen
 from tactician.grammar import format_count
@@ -36,7 +38,7 @@ from tactician.tools import as_text, resolve_hints
 _RAW: Final = (str, int, float, dict)
 
 
-def fit_argument(value: object, hint: object) -> object:
+def fit_argument(value: object, hint: object, clock: Clock) -> object:
     """Return a value for a parameter, with text and JSON converted to the declared type.
 
     Raises:
@@ -44,7 +46,7 @@ def fit_argument(value: object, hint: object) -> object:
     """
     if hint in (str, UserInput) and (isinstance(value, str) or is_conversation(value)):
         text = join_text(messages_of(value))
-        return text if hint is str else UserInput(text)
+        return text if hint is str else UserInput(text, datetime.fromtimestamp(clock.time(), UTC))
     return accept_output(value, hint) if _is_raw(value) else value
 
 
@@ -226,7 +228,7 @@ class _Parameter:
         if self.service is not None:
             return self.service.__from_run__(context)
         try:
-            return fit_argument(step_input.values[self.number], self.hint)
+            return fit_argument(step_input.values[self.number], self.hint, context.clock)
         except InvalidOutput as error:
             step = context.path[-1]
             raise InvalidArgumentsError(f"{step}: the parameter {self.name!r} does not fit: {error}") from error

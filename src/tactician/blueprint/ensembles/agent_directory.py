@@ -13,7 +13,7 @@ from tactician.suggestions import did_you_mean
 
 
 class AgentDirectory:
-    """Directory of the agents of an ensemble: those of its list, and those that are written with a task.
+    """Directory of the agents of an ensemble: from its list, and agents that are written with a task.
 
     Args:
         agents: the agents of the list.

@@ -10,12 +10,12 @@ from pydantic import Field
 from tactician.agents import Agent
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.built_in_tools import BuiltInTool
 from tactician.blueprint.ensembles.agent_directory import AgentDirectory
 from tactician.blueprint.ensembles.context_formats import FormatName, ToonPart, build_context_format
 from tactician.blueprint.ensembles.functions import find_callable
 from tactician.blueprint.ensembles.learning import MemoryItem, ReflectionsItem, build_memory, build_reflections
 from tactician.blueprint.ensembles.mistakes import add_problems, build_checked
+from tactician.blueprint.ensembles.model_fields import ModelFieldsPart, ToolFieldsPart
 from tactician.blueprint.ensembles.phase_builder import build_phases
 from tactician.blueprint.ensembles.phase_parts import PhasePart
 from tactician.blueprint.ensembles.synthesis import SynthesisItem, build_synthesis
@@ -29,28 +29,21 @@ from tactician.blueprint.ensembles.team_settings import (
     build_constraints,
     build_delegation,
 )
-from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, set_trace
+from tactician.blueprint.models import TracePart, set_trace
 from tactician.blueprint.references import BlueprintRef
-from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Name, Part, Positive, Rate, Temperature
-from tactician.blueprint.tool_lists import AgentToolPart, build_tools
+from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Name, Part, Positive, Rate
 from tactician.documents import DataPath
 from tactician.ensemble import Ensemble, Phase, ReviewPolicy, Task, Workflow
 
 
 @blueprint_type("ensemble")
-class EnsembleBlueprint(Blueprint):
+class EnsembleBlueprint(Blueprint, ModelFieldsPart, ToolFieldsPart):
     """Blueprint of an ensemble: tasks with an order, or phases of tasks."""
 
+    order = ("type", "name", "description", *ModelFieldsPart.model_fields, *ToolFieldsPart.model_fields)
     type: Literal["ensemble"] = "ensemble"
     name: Name
     description: str | None = None
-    model: Name | None = None
-    responder: ResponderPart | None = None
-    temperature: Temperature | None = None
-    options: OptionsPart | None = None
-    tool_class_names: tuple[Name, ...] | None = None
-    agent_tools: tuple[AgentToolPart, ...] | None = None
-    built_in_tools: tuple[BuiltInTool, ...] | None = None
     agents: Annotated[tuple[Node, ...], Field(min_length=1)] | None = None
     tasks: Annotated[tuple[TaskItem, ...], Field(min_length=1)] | None = None
     phases: Annotated[tuple[PhasePart, ...], Field(min_length=1)] | None = None
@@ -112,12 +105,9 @@ class EnsembleBlueprint(Blueprint):
             yield from ((("phases", place, *path), part) for path, part in phase.inner_tasks.items())
 
     def _build_model(self, builder: Builder) -> dict[str, object]:
-        model = ModelParts(self.model or "default", self.responder, self.temperature, self.options)
         return {
-            "model": model.build(builder),
-            "tools": build_tools(
-                self.tool_class_names or (), self.agent_tools or (), self.built_in_tools or (), builder
-            ),
+            "model": self.build_model(builder),
+            "tools": self.build_tools(builder),
             "synthesize": build_synthesis(self.synthesize, builder),
         }
 

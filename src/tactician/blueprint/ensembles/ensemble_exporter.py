@@ -13,9 +13,10 @@ from tactician.blueprint.ensembles.model_fields import export_model_fields, expo
 from tactician.blueprint.ensembles.phase_exporter import export_phases
 from tactician.blueprint.ensembles.synthesis import export_synthesis
 from tactician.blueprint.ensembles.task_exporter import TaskExporter
-from tactician.blueprint.ensembles.team_settings import export_budget, export_constraints, export_delegation
+from tactician.blueprint.ensembles.team_settings import BudgetPart, ConstraintsPart, export_delegation
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.models import export_trace
+from tactician.blueprint.settings import export_part
 from tactician.ensemble import Ensemble, Graph, Loop, MapReduce, ReviewPolicy
 
 
@@ -54,7 +55,7 @@ def _list_team_fields(ensemble: Ensemble, exporter: Exporter) -> dict[str, Any]:
         "phases": tuple(export_phases(ensemble.phases, tasks, exporter)) or None,
         "workflow": ensemble.given_workflow,
         "manager": None if ensemble.manager is None else exporter.export_node(ensemble.manager, "manager"),
-        "constraints": export_constraints(ensemble.constraints),
+        "constraints": export_part(ConstraintsPart, ensemble.constraints, exporter.at("constraints")),
         "delegation": export_delegation(ensemble.delegation, exporter),
         "synthesize": export_synthesis(ensemble.synthesize, exporter),
     }
@@ -76,5 +77,5 @@ def _list_run_fields(ensemble: Ensemble, exporter: Exporter) -> dict[str, Any]:
         "listeners": tuple(name for name in listeners if name is not None) or None,
         **export_context_format(ensemble.context_format, exporter),
         "capture": ensemble.capture,
-        "budget": export_budget(ensemble.budget, exporter),
+        "budget": export_part(BudgetPart, ensemble.budget, exporter.at("budget")),
     }

@@ -13,14 +13,6 @@ from tactician.names import NameProblem, find_import_path
 T = TypeVar("T")
 
 
-def export_function(function: Callable[..., object] | None, exporter: Exporter, *steps: str | int) -> str | None:
-    """Return the name of a function; `None` without a function, and when no import finds it."""
-    if function is None:
-        return None
-    name = getattr(function, "__name__", type(function).__name__)
-    return exporter.find_import_path(function, f"the function {name}", *steps)
-
-
 def find_object(name: str | None, kind: type[T], what: str, builder: Builder, *steps: str | int) -> T | None:
     """Return the object with a name; of a class, a new instance.
 

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Literal
-
-from pydantic import Field
 
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.models import list_fields
-from tactician.blueprint.schema_base import DEFERRED, DEFERRED_IN_TEXT, Name, Part
+from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Part, convert_type
+from tactician.blueprint.settings import export_values
+from tactician.documents import form_of
 from tactician.ensemble import Review
 
 
+@form_of(Review, convert=convert_type, is_optional=True)
 class ReviewPart(Part):
     """Gate of a task, at which somebody decides how it goes on. The time is in seconds; 0 waits for ever."""
 
     timing: Annotated[Literal["before", "after", "skip"], DEFERRED_IN_TEXT]
-    prompt: str | None = None
-    timeout: Annotated[float, Field(strict=True, ge=0), DEFERRED] | None = None
-    on_timeout: Annotated[Literal["exit_early", "continue", "reject"], DEFERRED_IN_TEXT] | None = None
-    required_role: Name | None = None
 
 
 def build_gates(parts: Sequence[ReviewPart], here: Builder) -> list[Review]:
@@ -34,7 +30,7 @@ def build_gates(parts: Sequence[ReviewPart], here: Builder) -> list[Review]:
 
 def export_gates(gates: Sequence[Review], here: Exporter) -> tuple[ReviewPart, ...] | None:
     """Return the parts of gates; `None` without gates."""
-    parts = (here.make(ReviewPart, _list_settings(gate)) for gate in gates)
+    parts = (here.make(ReviewPart, _list_settings(gate, here)) for gate in gates)
     return tuple(part for part in parts if part is not None) or None
 
 
@@ -42,8 +38,6 @@ def _build_gate(part: ReviewPart) -> Review:
     return Review(**list_fields(part))
 
 
-def _list_settings(gate: Review) -> dict[str, object]:
-    default = Review("after")
-    changed = {name: value for name, value in asdict(gate).items() if value != getattr(default, name)}
-    timeout = {"timeout": float(gate.timeout or 0)} if "timeout" in changed else {}
-    return changed | timeout | {"timing": gate.timing}
+def _list_settings(gate: Review, here: Exporter) -> dict[str, object]:
+    values = export_values(Review, gate, here)
+    return values | {"timeout": float(gate.timeout or 0)} if "timeout" in values else values

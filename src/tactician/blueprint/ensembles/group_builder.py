@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.ensembles.group_parts import EdgePart, GraphPart, GroupPart, LoopPart, Maker, MapReducePart
+from tactician.blueprint.ensembles.group_parts import GraphPart, GroupPart, LoopPart, Maker, MapReducePart
 from tactician.blueprint.ensembles.mistakes import build_checked
 from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Part
+from tactician.blueprint.settings import build_values
 from tactician.documents import DataPath
 from tactician.ensemble import Edge, Graph, Loop, MapReduce, Task, TaskLike, Window
 
@@ -58,15 +59,11 @@ def _build_loop(
 def _build_graph(
     part: GraphPart, states: Mapping[str, TaskLike], context: Sequence[Task] | None, here: Builder
 ) -> Graph | None:
-    edges = [_build_edge(edge, here.at("edges", place)) for place, edge in enumerate(part.edges)]
+    edges = [Edge(**build_values(Edge, edge, here.at("edges", place))) for place, edge in enumerate(part.edges)]
     settings = _list_given(part, _GRAPH)
     if len(states) < len(part.states):
         return None
     return build_checked(lambda: Graph(states, edges=edges, context=context, **settings), part, here)
-
-
-def _build_edge(part: EdgePart, here: Builder) -> Edge:
-    return Edge(part.source, part.target, find_function(part.when, here, "when"))
 
 
 def _build_map_reduce(

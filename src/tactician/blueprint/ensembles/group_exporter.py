@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from tactician.blueprint.ensembles.functions import export_function
 from tactician.blueprint.ensembles.group_parts import EdgePart, GraphPart, GroupPart, LoopPart, MapReducePart
 from tactician.blueprint.exporter import Exporter
+from tactician.blueprint.functions import export_function
 from tactician.blueprint.schema_base import Part
-from tactician.ensemble import DEFAULT_CHUNK_SIZE, Edge, Graph, Loop, MapReduce, Task, Window
+from tactician.blueprint.settings import export_part
+from tactician.ensemble import DEFAULT_CHUNK_SIZE, Graph, Loop, MapReduce, Task, Window
 from tactician.grammar import add_article
 
 Group = Loop | Graph | MapReduce[Any]
@@ -59,13 +60,9 @@ def _list_graph_fields(graph: Graph, here: Exporter, export_task: ExportTask) ->
     return {
         "states": {name: part for name, part in states.items() if part is not None},
         "start": graph.start,
-        "edges": tuple(_export_edge(edge, here.at("edges", place)) for place, edge in enumerate(graph.edges)),
+        "edges": tuple(export_part(EdgePart, edge, here.at("edges", place)) for place, edge in enumerate(graph.edges)),
         **_list_changed(graph, "max_steps"),
     }
-
-
-def _export_edge(edge: Edge, here: Exporter) -> EdgePart:
-    return EdgePart(source=edge.source, target=edge.target, when=export_function(edge.when, here, "when"))
 
 
 def _list_map_reduce_fields(group: MapReduce[Any], here: Exporter, export_task: ExportTask) -> Mapping[str, object]:

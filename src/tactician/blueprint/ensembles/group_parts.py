@@ -9,8 +9,9 @@ from pydantic import BeforeValidator, Field, JsonValue
 from pydantic_core import PydanticCustomError
 
 from tactician.blueprint.ensembles.task_parts import GROUP_KINDS, TASK_KINDS, TaskItem, TaskItemPart, TaskPart
-from tactician.blueprint.schema_base import DEFERRED, DEFERRED_IN_TEXT, Name, Part, Positive, part_or
-from tactician.documents import DataPath
+from tactician.blueprint.schema_base import DEFERRED, DEFERRED_IN_TEXT, Name, Part, Positive, convert_type, part_or
+from tactician.documents import DataPath, form_of
+from tactician.ensemble import Edge
 
 
 def _read_items(value: object) -> object:
@@ -55,12 +56,9 @@ class LoopPart(GroupPart):
         return {("tasks", place): part for place, part in enumerate(self.tasks)}
 
 
+@form_of(Edge, convert=convert_type)
 class EdgePart(Part):
     """Edge from a state to the next state, or to `END`, with the function that decides whether it matches."""
-
-    source: Name
-    target: Name
-    when: Name | None = None
 
 
 class GraphPart(GroupPart):

@@ -5,11 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.built_in_tools import BuiltInTool
 from tactician.blueprint.exporter import Exporter
-from tactician.blueprint.models import DEFAULT, ModelParts
-from tactician.blueprint.tool_lists import export_tools
+from tactician.blueprint.models import DEFAULT, ModelParts, OptionsPart, ResponderPart
+from tactician.blueprint.schema_base import Name, Part, Temperature
+from tactician.blueprint.tool_lists import AgentToolPart, build_tools, export_tools
 from tactician.llm import ModelLike
 from tactician.tools import Toolbox, ToolLike
+
+
+class ModelFieldsPart(Part):
+    """Fields that describe a model."""
+
+    model: Name | None = None
+    responder: ResponderPart | None = None
+    temperature: Temperature | None = None
+    options: OptionsPart | None = None
+
+    def build_model(self, builder: Builder) -> ModelLike | None:
+        """Return the model; `None` for the default model, and when there was a problem."""
+        return ModelParts(self.model or DEFAULT, self.responder, self.temperature, self.options).build(builder)
+
+
+class ToolFieldsPart(Part):
+    """Fields that describe tools."""
+
+    tool_class_names: tuple[Name, ...] | None = None
+    agent_tools: tuple[AgentToolPart, ...] | None = None
+    built_in_tools: tuple[BuiltInTool, ...] | None = None
+
+    def build_tools(self, builder: Builder) -> list[ToolLike]:
+        """Return the tools that have no problems."""
+        return build_tools(self.tool_class_names or (), self.agent_tools or (), self.built_in_tools or (), builder)
 
 
 def export_model_fields(model: ModelLike | None, exporter: Exporter) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from tactician.blueprint.ensembles.mistakes import build_checked
 from tactician.blueprint.ensembles.phase_parts import PersonPart, PhasePart, PhaseReviewPart
 from tactician.blueprint.ensembles.task_builder import TaskScope
 from tactician.blueprint.functions import find_function
+from tactician.blueprint.models import list_fields
 from tactician.ensemble import Phase, PhaseReview, Workflow
 from tactician.suggestions import did_you_mean
 
@@ -66,6 +67,4 @@ def _build_review(part: PhaseReviewPart, scope: TaskScope, agents: AgentDirector
 
 
 def _build_person(part: PersonPart, limits: Mapping[str, Any]) -> PhaseReview:
-    settings = {"prompt": part.prompt, "timeout": part.timeout, "on_timeout": part.on_timeout}
-    named: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
-    return PhaseReview.by_person(part.role, **named, **limits)
+    return PhaseReview.by_person(**list_fields(part), **limits)

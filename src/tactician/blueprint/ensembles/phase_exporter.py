@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tactician.blueprint.ensembles.functions import export_function
 from tactician.blueprint.ensembles.phase_parts import PersonPart, PhasePart, PhaseReviewPart
 from tactician.blueprint.ensembles.task_exporter import TaskExporter
 from tactician.blueprint.exporter import Exporter
+from tactician.blueprint.functions import export_function
+from tactician.blueprint.settings import export_part
 from tactician.ensemble import PersonReview, Phase, PhaseReview, Task
 
 
@@ -35,19 +36,9 @@ def _export_review(review: PhaseReview, tasks: TaskExporter, here: Exporter) -> 
         if (value := getattr(review, name)) != getattr(default, name)
     }
     if isinstance(reviewer, PersonReview):
-        return here.make(PhaseReviewPart, {"person": _export_person(reviewer, here), **limits})
+        return here.make(PhaseReviewPart, {"person": export_part(PersonPart, reviewer, here), **limits})
     if isinstance(reviewer, Task):
         task = tasks.export_task(reviewer, here.at("task"))
         return None if task is None else here.make(PhaseReviewPart, {"task": task, **limits})
     function = export_function(reviewer, here, "function")
     return None if function is None else here.make(PhaseReviewPart, {"function": function, **limits})
-
-
-def _export_person(person: PersonReview, exporter: Exporter) -> PersonPart | None:
-    values = {
-        "role": person.role,
-        "prompt": person.prompt or None,
-        "timeout": person.timeout or None,
-        "on_timeout": person.on_timeout if person.on_timeout != "reject" else None,
-    }
-    return exporter.make(PersonPart, values)

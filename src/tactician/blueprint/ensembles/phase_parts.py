@@ -8,17 +8,14 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from tactician.blueprint.ensembles.task_parts import TaskItem, TaskPart
-from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Count, Name, Part, Seconds, require_field
-from tactician.documents import DataPath
+from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Count, Name, Part, convert_type, require_field
+from tactician.documents import DataPath, form_of
+from tactician.ensemble import PersonReview
 
 
+@form_of(PersonReview, convert=convert_type, is_optional=True)
 class PersonPart(Part):
     """Person who decides on a phase. The time is in seconds."""
-
-    role: Name | None = None
-    prompt: str | None = None
-    timeout: Seconds | None = None
-    on_timeout: Annotated[Literal["exit_early", "continue", "reject"], DEFERRED_IN_TEXT] | None = None
 
 
 class PhaseReviewPart(Part):

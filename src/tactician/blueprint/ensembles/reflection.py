@@ -7,18 +7,16 @@ from typing import Annotated, TypeAlias
 from pydantic import Field
 
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.ensembles.functions import export_function
 from tactician.blueprint.exporter import Exporter
-from tactician.blueprint.functions import find_function
-from tactician.blueprint.schema_base import DEFERRED, Name, Part, Positive, part_or
+from tactician.blueprint.schema_base import DEFERRED, Part, convert_type, part_or
+from tactician.blueprint.settings import build_values, export_part
+from tactician.documents import form_of
 from tactician.ensemble import Reflection
 
 
+@form_of(Reflection, convert=convert_type)
 class ReflectPart(Part):
     """Settings of the reflection on a task; `true` stands for the defaults."""
-
-    max_reflections: Positive | None = None
-    strategy: Name | None = None
 
 
 ReflectItem: TypeAlias = Annotated[
@@ -33,13 +31,11 @@ def build_reflect(part: ReflectPart | bool | None, builder: Builder) -> bool | R
     """Return the setting that a part describes."""
     if not isinstance(part, ReflectPart):
         return part is True
-    strategy = find_function(part.strategy, builder.at("reflect"), "strategy")
-    return Reflection(part.max_reflections, strategy)
+    return Reflection(**build_values(Reflection, part, builder.at("reflect")))
 
 
 def export_reflect(reflect: bool | Reflection, exporter: Exporter) -> ReflectPart | bool | None:
     """Return the part of a setting; `None` without reflection."""
     if not isinstance(reflect, Reflection):
         return reflect or None
-    strategy = export_function(reflect.strategy, exporter.at("reflect"), "strategy")
-    return exporter.make(ReflectPart, {"max_reflections": reflect.max_reflections, "strategy": strategy})
+    return export_part(ReflectPart, reflect, exporter.at("reflect"))

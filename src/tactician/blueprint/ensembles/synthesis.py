@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from tactician.blueprint.builder import Builder
+from tactician.blueprint.ensembles.model_fields import ModelFieldsPart
 from tactician.blueprint.exporter import Exporter
-from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart
-from tactician.blueprint.schema_base import Name, Part, Temperature, part_or
+from tactician.blueprint.models import ModelParts
+from tactician.blueprint.schema_base import Name, part_or
 from tactician.llm import ModelLike
 
 
-class SynthesisPart(Part):
+class SynthesisPart(ModelFieldsPart):
     """Model that makes the agents of tasks without an agent; the name of a model stands for one without settings."""
 
     model: Name
-    responder: ResponderPart | None = None
-    temperature: Temperature | None = None
-    options: OptionsPart | None = None
 
 
 SynthesisItem: TypeAlias = Annotated[
@@ -29,8 +27,7 @@ def build_synthesis(part: SynthesisPart | str | None, builder: Builder) -> Model
     """Return the model that a part describes or names."""
     if part is None or isinstance(part, str):
         return part
-    parts = ModelParts(part.model, part.responder, part.temperature, part.options)
-    return parts.build(builder.at("synthesize")) or part.model
+    return part.build_model(builder.at("synthesize")) or part.model
 
 
 def export_synthesis(model: ModelLike | None, exporter: Exporter) -> SynthesisPart | str | None:
@@ -40,5 +37,5 @@ def export_synthesis(model: ModelLike | None, exporter: Exporter) -> SynthesisPa
     parts = ModelParts.from_model(model, exporter.at("synthesize"))
     if parts == ModelParts(parts.model):
         return parts.model
-    values = {name: getattr(parts, name) for name in ("model", "responder", "temperature", "options")}
+    values = {name: getattr(parts, name) for name in ModelFieldsPart.model_fields}
     return exporter.make(SynthesisPart, values)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
 
 from tactician.blueprint.abilities import build_guardrails, find_type
 from tactician.blueprint.blueprint import Blueprint
@@ -15,19 +14,13 @@ from tactician.blueprint.ensembles.group_builder import build_group
 from tactician.blueprint.ensembles.group_parts import GroupPart, MapReducePart
 from tactician.blueprint.ensembles.mistakes import build_checked
 from tactician.blueprint.ensembles.reflection import build_reflect
-from tactician.blueprint.ensembles.task_parts import TaskItemPart, TaskPart
+from tactician.blueprint.ensembles.task_parts import PLAIN_TASK_FIELDS, TaskItemPart, TaskPart
 from tactician.blueprint.functions import find_function
-from tactician.blueprint.models import ModelParts
 from tactician.blueprint.schema_base import Part
-from tactician.blueprint.tool_lists import build_tools
+from tactician.blueprint.settings import build_values
 from tactician.documents import DataPath
 from tactician.ensemble import Ensemble, Task, TaskLike
 from tactician.suggestions import did_you_mean
-
-_PLAIN: Final = (
-    *("id", "description", "expected_output", "role", "goal", "background"),
-    *("max_output_retries", "max_tool_calls", "max_tool_output_chars", "memory"),
-)
 
 
 @dataclass(slots=True)
@@ -65,7 +58,7 @@ class _Progress:
 
 
 class TaskScope:
-    """Builder of tasks that may name each other: those of an ensemble, or those of a group.
+    """Builder of tasks that may name each other: of an ensemble or of a group.
 
     The tasks of a group may name those around the group, too.
     """
@@ -141,16 +134,14 @@ class TaskScope:
         return build_group(part, tasks, context, here)
 
     def _build_task(self, part: TaskPart, here: Builder) -> Task | None:
-        model = ModelParts(part.model or "default", part.responder, part.temperature, part.options)
-        settings: dict[str, Any] = {name: value for name in _PLAIN if (value := getattr(part, name)) is not None}
-        settings |= {
+        only = (*PLAIN_TASK_FIELDS, "id", "description")
+        settings = build_values(Task, part, here, only=only) | {
             "agent": self._progress.agents.find(part, here),
             "context": self._build_context(part, here),
-            "model": model.build(here),
-            "tools": build_tools(part.tool_class_names or (), part.agent_tools or (), part.built_in_tools or (), here),
+            "model": part.build_model(here),
+            "tools": part.build_tools(here),
             "output_type": find_type(part.output_type, here, "outputType"),
             "handler": self._build_handler(part, here),
-            "when": find_function(part.when, here, "when"),
             "input_guardrails": build_guardrails(part.input_guardrails, here, "inputGuardrails"),
             "output_guardrails": build_guardrails(part.output_guardrails, here, "outputGuardrails"),
             "reflect": build_reflect(part.reflect, here),

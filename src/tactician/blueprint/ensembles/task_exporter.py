@@ -9,25 +9,22 @@ from typing import Final
 from tactician.agents import as_runnable
 from tactician.blueprint.abilities import export_guardrails
 from tactician.blueprint.blueprint import Blueprint
-from tactician.blueprint.ensembles.functions import export_function
 from tactician.blueprint.ensembles.gates import export_gates
 from tactician.blueprint.ensembles.group_exporter import export_group
 from tactician.blueprint.ensembles.model_fields import export_model_fields, export_tool_fields
 from tactician.blueprint.ensembles.reflection import export_reflect
-from tactician.blueprint.ensembles.task_parts import TaskPart
+from tactician.blueprint.ensembles.task_parts import PLAIN_TASK_FIELDS, TaskPart
 from tactician.blueprint.exporter import Exporter
+from tactician.blueprint.functions import export_function
 from tactician.blueprint.schema_base import Part
+from tactician.blueprint.settings import export_values
 from tactician.ensemble import Composite, Ensemble, Graph, Loop, MapReduce, NestedEnsemble, Task, find_composite
 from tactician.grammar import add_article
 
-_PLAIN: Final = (
-    *("role", "goal", "background", "expected_output", "max_output_retries", "max_tool_calls"),
-    "max_tool_output_chars",
-)
 _EXPRESSED: Final = frozenset(
     {
-        *(*_PLAIN, "_", "id", "description", "agent", "context", "output_type", "tools", "model", "handler", "when"),
-        *("input_guardrails", "output_guardrails", "memory", "reflect", "review"),
+        *(*PLAIN_TASK_FIELDS, "_", "id", "description", "agent", "context", "output_type", "tools", "model", "handler"),
+        *("input_guardrails", "output_guardrails", "reflect", "review"),
     }
 )
 
@@ -60,19 +57,16 @@ class TaskExporter:
             default = None if field.default is MISSING else field.default
             if field.name not in _EXPRESSED and getattr(task, field.name) not in (default, None, (), [], {}):
                 here.add_problem(f"the setting {field.name!r} of a task cannot be saved in a blueprint")
-        plain = {name: value for name in _PLAIN if (value := getattr(task, name)) != getattr(Task, name)}
         values = {
-            **plain,
             "id": task.id if task.id != task.description else None,
             "description": task.description,
             "agent": None if task.agent is None else self._export_agent(task.agent, here),
             "context": None if task.context is None else tuple(other.id for other in task.named_context),
             "handler": self._export_handler(task, here),
-            "when": export_function(task.when, here, "when"),
+            **export_values(Task, task, here, only=PLAIN_TASK_FIELDS),
             "output_type": here.find_type_name(task.output_type, "outputType"),
             "input_guardrails": export_guardrails(task.guards.input.all, here, "inputGuardrails") or None,
             "output_guardrails": export_guardrails(task.guards.output, here, "outputGuardrails") or None,
-            "memory": tuple(task.memory) or None,
             "reflect": export_reflect(task.reflect, here),
             "reviews": export_gates(task.reviews, here),
             **export_model_fields(task.model, here),

@@ -10,13 +10,12 @@ from pydantic import WithJsonSchema
 
 from tactician.blueprint.abilities import GuardrailPart, TypeText
 from tactician.blueprint.blueprint import KINDS, Blueprint
-from tactician.blueprint.built_in_tools import BuiltInTool
 from tactician.blueprint.ensembles.gates import ReviewPart
+from tactician.blueprint.ensembles.model_fields import ModelFieldsPart, ToolFieldsPart
 from tactician.blueprint.ensembles.reflection import ReflectItem
-from tactician.blueprint.models import OptionsPart, ResponderPart
-from tactician.blueprint.schema_base import Count, Name, Part, Positive, Temperature, one_of
-from tactician.blueprint.tool_lists import AgentToolPart
-from tactician.documents import DataPath
+from tactician.blueprint.schema_base import Name, Part, convert_type, one_of
+from tactician.documents import DataPath, form_of
+from tactician.ensemble import Task
 
 TASK_KINDS: Final[dict[str, type[Part]]] = {}
 """The kinds of parts in a list of tasks, by their `type`."""
@@ -60,34 +59,31 @@ class TaskItemPart(Part):
         return {}
 
 
-class TaskPart(TaskItemPart):
+PLAIN_TASK_FIELDS: Final = (
+    *("expected_output", "role", "goal", "background", "max_output_retries", "max_tool_calls"),
+    *("max_tool_output_chars", "memory", "when"),
+)
+"""Fields of a task whose values are in blueprints as they are, or functions, which are there by their names."""
+
+
+@form_of(Task, only=PLAIN_TASK_FIELDS, convert=convert_type, is_optional=True)
+class TaskPart(TaskItemPart, ModelFieldsPart, ToolFieldsPart):
     """Task of an ensemble. Other parts name it by its `id`, which is the description by default."""
 
+    order = (
+        *("type", "id", "description", "expected_output", "agent", "role", "goal", "background", "context", "handler"),
+        *("when", *ModelFieldsPart.model_fields, *ToolFieldsPart.model_fields, "output_type", "max_output_retries"),
+        *("max_tool_calls", "max_tool_output_chars", "input_guardrails", "output_guardrails", "memory"),
+    )
     type: Literal["task"] | None = None
     id: Name | None = None
     description: Name
-    expected_output: str | None = None
     agent: NamedNode | None = None
-    role: str | None = None
-    goal: str | None = None
-    background: str | None = None
     context: tuple[Name, ...] | None = None
     handler: HandlerItem | None = None
-    when: Name | None = None
-    model: Name | None = None
-    responder: ResponderPart | None = None
-    temperature: Temperature | None = None
-    options: OptionsPart | None = None
-    tool_class_names: tuple[Name, ...] | None = None
-    agent_tools: tuple[AgentToolPart, ...] | None = None
-    built_in_tools: tuple[BuiltInTool, ...] | None = None
     output_type: TypeText | None = None
-    max_output_retries: Count | None = None
-    max_tool_calls: Positive | None = None
-    max_tool_output_chars: Positive | None = None
     input_guardrails: tuple[GuardrailPart, ...] | None = None
     output_guardrails: tuple[GuardrailPart, ...] | None = None
-    memory: tuple[Name, ...] | None = None
     reflect: ReflectItem | None = None
     reviews: tuple[ReviewPart, ...] | None = None
 

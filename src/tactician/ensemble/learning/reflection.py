@@ -11,6 +11,7 @@ from typing import Annotated, Final, TypeAlias
 
 from pydantic import AwareDatetime, Field, TypeAdapter
 
+from tactician.amounts import Positive
 from tactician.ensemble.learning.bounds import bound_text
 from tactician.errors import ConfigurationError
 from tactician.events import new_id
@@ -104,7 +105,7 @@ class Reflection:
         ConfigurationError: when `max_reflections` is not positive, or the strategy is not a function.
     """
 
-    max_reflections: int | None = None
+    max_reflections: Positive | None = None
     strategy: ReflectionStrategy | None = None
 
     def __post_init__(self) -> None:

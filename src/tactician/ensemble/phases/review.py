@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from typing import Final, TypeAlias, get_args
 
+from tactician.amounts import Seconds, Text
 from tactician.ensemble.argument_kinds import COUNT, TEXT, replace_strangers
 from tactician.ensemble.composite import find_composite
 from tactician.ensemble.errors import EnsembleDefinitionError
@@ -36,9 +37,9 @@ class PersonReview:
         on_timeout: the effect of no decision in time, as of a `Review`.
     """
 
-    role: str | None
+    role: Text | None
     prompt: str | None
-    timeout: float | None = None
+    timeout: Seconds | None = None
     on_timeout: OnTimeout = "reject"
 
 

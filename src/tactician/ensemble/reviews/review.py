@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias, get_args
 
+from tactician.amounts import Delay, Text
 from tactician.clock import LONGEST_WAIT
 from tactician.ensemble.argument_kinds import TEXT, replace_strangers
 from tactician.errors import DeclarationError
@@ -45,9 +46,9 @@ class Review:
 
     timing: ReviewTiming
     prompt: str | None = None
-    timeout: float | None = DEFAULT_TIMEOUT
+    timeout: Delay | None = DEFAULT_TIMEOUT
     on_timeout: OnTimeout = "exit_early"
-    required_role: str | None = None
+    required_role: Text | None = None
 
     def __post_init__(self) -> None:
         if problems := list(_find_mistakes(self)):

@@ -236,6 +236,7 @@ class Requests(BaseRunnable[object]):
             while True:
                 conversation = await opened.load(is_to_change=True, creates=run_id is None, user=request.user_id)
                 await PrecedingRun(context.store, conversation).check_ended(run_id)
+                conversation.agent = request.agent
                 if opened.is_stored:
                     break
                 with suppress(ConversationConflictError):  # another program has begun it at the same moment

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, Literal, TypeAlias
 
-from tactician.conversation import Conversation, ConversationStore
+from tactician.conversation import Conversation, ConversationStore, ConversationSummary
 from tactician.errors import RunConflictError
 from tactician.events import new_id
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
@@ -38,6 +38,10 @@ class Conversations:
         conversation_id = new_id()
         self._new.add(conversation_id)
         return conversation_id
+
+    async def find_summaries(self, *, limit: int = 100, after: int | None = None) -> list[ConversationSummary]:
+        """Return what a list shows of each stored conversation; see `ConversationStore.find_summaries`."""
+        return await self._store.find_summaries(limit=limit, after=after)
 
     async def delete(self, conversation_id: str) -> None:
         """Forget a conversation, if it exists. A run that still works in it is not disturbed."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
+from tactician.clock import wait_for_event
 from tactician.errors import ConfigurationError, StoredStateError, StoreError
 from tactician.extras import require_extra
 from tactician.loggers import get_logger
@@ -114,6 +115,4 @@ async def _continue_tasks(handler: TaskHandler, poll: float) -> None:
                 pass
         except (StoreError, StoredStateError) as error:
             _logger.warning("%s", error)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(poll):
-                await handler.closing.wait()
+        await wait_for_event(handler.closing, poll, handler.clock)

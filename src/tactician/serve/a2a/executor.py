@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import Final, TypeAlias
 
+from tactician.clock import Clock
 from tactician.errors import RunConflictError, StoreError, TacticianError
 from tactician.events import Event, new_id
 from tactician.loggers import get_logger
@@ -102,6 +103,11 @@ class TaskExecutor:
     def find_feed(self, task_id: str) -> TaskFeed | None:
         """Return the feed of a task that runs here."""
         return self._feeds.get(task_id)
+
+    @property
+    def clock(self) -> Clock:
+        """The time of the platform."""
+        return self._platform.services.clock
 
     @property
     def has_room(self) -> bool:

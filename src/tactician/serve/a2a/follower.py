@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import suppress
 from typing import TypeAlias
 
 from a2a.types import Artifact, Part, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent
 
+from tactician.clock import Clock, wait_for_event
 from tactician.serve.a2a.executor import TaskFeed
 from tactician.serve.a2a.task_states import ENDED, MOVING, RESULT
 
@@ -24,6 +24,7 @@ class TaskFollower:
         find_feed: returns its feed, while it runs here.
         closing: set when the server stops.
         poll: seconds between two looks at a task that runs elsewhere.
+        clock: the time.
     """
 
     def __init__(
@@ -33,12 +34,14 @@ class TaskFollower:
         find_feed: Callable[[], TaskFeed | None],
         closing: asyncio.Event,
         poll: float,
+        clock: Clock,
     ) -> None:
         self._load = load
         self._rests = rests
         self._find_feed = find_feed
         self._closing = closing
         self._poll = poll
+        self._clock = clock
 
     async def wait(self) -> Task:
         """Return the task once it has ended, asks for input, or waits for somebody of this program."""
@@ -73,9 +76,7 @@ class TaskFollower:
             task = latest
 
     async def _pause(self) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._poll):
-                await self._closing.wait()
+        await wait_for_event(self._closing, self._poll, self._clock)
 
 
 class TaskPieces:

@@ -37,6 +37,7 @@ from a2a.utils.input_mode_validator import validate_input_modes
 from a2a.utils.task import apply_history_length, validate_history_length
 from typing_extensions import override
 
+from tactician.clock import Clock
 from tactician.platform import Platform
 from tactician.runs import RunStore
 from tactician.serve.a2a.card import CardSource
@@ -248,6 +249,11 @@ class TaskHandler(RequestHandler):
             await self._documents.delete(document.task_id)
         return task
 
+    @property
+    def clock(self) -> Clock:
+        """The time of the platform."""
+        return self.executor.clock
+
     def _follow(self, task_id: str) -> TaskFollower:
         return TaskFollower(
             lambda: self._load_task(task_id),
@@ -255,6 +261,7 @@ class TaskHandler(RequestHandler):
             lambda: self.executor.find_feed(task_id),
             self.closing,
             self._settings.poll,
+            self.clock,
         )
 
 

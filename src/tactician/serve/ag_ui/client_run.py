@@ -10,6 +10,7 @@ from typing import Final
 from ag_ui.core import BaseEvent, RunAgentInput
 from ag_ui.encoder import EventEncoder
 
+from tactician.clock import Timeout
 from tactician.errors import TacticianError
 from tactician.loggers import get_logger
 from tactician.runs import RunCompleted, RunStatus
@@ -67,7 +68,7 @@ class ClientRun:
         """Yield what the run sends; `None` when there was nothing for a while."""
         while True:
             try:
-                async with asyncio.timeout(_QUIET):
+                with Timeout(_QUIET, self._server.clock):
                     event = await self._unread.get()
             except TimeoutError:
                 yield None

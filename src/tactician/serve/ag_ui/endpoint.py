@@ -50,7 +50,10 @@ def ag_ui_app(
     """
     server = ApiServer(platform, limits)
     return create_application(
-        server, [create_operation("").route(server)], callers=Callers(people, limits), hosts=hosts
+        server,
+        [create_operation("").route(server)],
+        callers=Callers(people, limits, server.clock.monotonic),
+        hosts=hosts,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, suppress
 from hashlib import sha256
-from time import time
 from typing import Final
 
 from ag_ui.core import RunAgentInput
@@ -168,7 +167,7 @@ class RequestedRun:
     ) -> Mapping[str, Response]:
         if not self._request.resume:
             return {}
-        return read_resumption(self._request.resume).read(pending, time(), results)
+        return read_resumption(self._request.resume).read(pending, self._server.clock.time(), results)
 
 
 def _create_key(*parts: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final, cast
 from pydantic import JsonValue
 from starlette.responses import Response
 
-from tactician.conversation import Conversation
+from tactician.conversation import Conversation, find_run_id
 from tactician.errors import ConversationNotFoundError, RunConflictError, TacticianError
 from tactician.events import Event
 from tactician.llm import messages_to_data
@@ -21,6 +21,7 @@ from tactician.people import Person
 from tactician.process import MessageSent, ProgressReported
 from tactician.runs import RunCompleted, RunResult, RunStore, format_output
 from tactician.secrets import mask_secrets
+from tactician.serve.api.conversation_list import LIST_CONVERSATIONS
 from tactician.serve.api.following import follow_run
 from tactician.serve.api.forms import AnswerTextForm, ConversationForm, Form, MessageForm
 from tactician.serve.api.idempotency import create_message_key
@@ -30,12 +31,11 @@ from tactician.serve.api.server import ApiServer
 from tactician.serve.api.sse import format_event, format_problem
 from tactician.serve.api.uploads import read_pictures
 from tactician.serve.api.views import show_requests
+from tactician.serve.api.visibility import CONVERSATIONS_ROLE, may_read_conversation
 from tactician.serve.problems import ApiError, describe_failure
 from tactician.service import AgentOptions, AgentService
 
 _logger = get_logger(__name__)
-CONVERSATIONS_ROLE: Final = "conversations"
-"""Role of those who may read and delete the conversations of all people."""
 _PATH: Final = "/api/conversations/{conversation_id}"
 
 
@@ -103,11 +103,12 @@ async def _find_earlier(server: ApiServer, options: AgentOptions) -> str | None:
 
 async def show_conversation(call: Call) -> ConversationForm:
     """Return the messages of a conversation. Pictures have addresses."""
-    messages = _read_messages(await _find_conversation(call))
+    conversation = await _find_conversation(call)
+    messages = _read_messages(conversation)
     address = f"{call.base}/api/conversations/{_id(call)}/pictures"
     linked = await asyncio.to_thread(link_pictures, messages, address)  # pictures may be large
     masked = [call.viewer.mask_json(message) for message in cast("list[JsonValue]", linked)]
-    return ConversationForm(id=_id(call), messages=tuple(masked))
+    return ConversationForm(id=_id(call), messages=tuple(masked), run_id=find_run_id(conversation))
 
 
 async def show_picture(call: Call) -> Response:
@@ -135,17 +136,9 @@ async def _find_conversation(call: Call) -> Conversation:
         ConversationNotFoundError: when the conversation does not exist.
     """
     conversation = await AgentService(call.server.platform).conversation(_id(call))
-    if not _may_read(call.person, conversation.user):
+    if not may_read_conversation(call.person, conversation.user):
         raise ConversationNotFoundError(f"There is no conversation {_id(call)!r}: the first message begins it")
     return conversation
-
-
-def _may_read(person: Person, owner: str | None) -> bool:
-    if person.find_role(CONVERSATIONS_ROLE) is not None:
-        return True
-    if owner is None:
-        return "see" in person.rights
-    return person.user is not None and person.user.id == owner
 
 
 def _read_messages(conversation: Conversation) -> JsonValue:
@@ -186,6 +179,7 @@ def _id(call: Call) -> str:
 
 
 CONVERSATION_OPERATIONS: Final = (
+    LIST_CONVERSATIONS,
     ApiOperation(
         "POST",
         f"{_PATH}/messages",

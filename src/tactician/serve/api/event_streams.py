@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Final, TypeVar
@@ -168,7 +167,7 @@ async def _ends_with(call: Call, run_id: str, entries: Sequence[FeedEntry]) -> b
     if not any(_is_end(entry, run_id) for entry in entries):
         return False
     for pause in _PAUSES:
-        await asyncio.sleep(pause)
+        await call.server.clock.sleep(pause)
         if await _has_ended(call, run_id):
             return True
     return False

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeAlias
 
+from tactician.clock import SYSTEM_CLOCK, Clock, Timeout
 from tactician.events import Event, new_id
 from tactician.loop import TextReceived, ThinkingReceived
 from tactician.runs import find_capture_mode, find_current_user
@@ -98,7 +99,8 @@ class FeedEntry:
 class _Reader:
     """Reader of the feed, with the entries that it has not read."""
 
-    def __init__(self, root: str | None) -> None:
+    def __init__(self, root: str | None, clock: Clock) -> None:
+        self._clock = clock
         self.root = root
         self.entries: asyncio.Queue[FeedEntry] = asyncio.Queue(_UNREAD)
         self.was_dropped = False
@@ -116,7 +118,7 @@ class _Reader:
     async def take(self) -> list[FeedEntry]:
         """Return the entries that wait, as soon as there are any; none when there was none for a while."""
         try:
-            async with asyncio.timeout(_QUIET):
+            with Timeout(_QUIET, self._clock):
                 taken = [await self.entries.get()]
         except TimeoutError:
             return []
@@ -162,6 +164,7 @@ class EventFeed:
         events_per_run: number of events that are kept of a run.
         most_runs: number of runs of which events are kept.
         most_events: number of events that are kept of all runs together.
+        clock: the time.
 
     Attributes:
         session: id of the feed. The numbers of another feed, such as that before a restart, mean nothing here.
@@ -173,7 +176,10 @@ class EventFeed:
         events_per_run: int = 10_000,
         most_runs: int = 1000,
         most_events: int = 200_000,
+        *,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        self._clock = clock
         self.session = new_id()
         self._masking = masking or Masking()
         self._events_per_run = events_per_run
@@ -252,7 +258,7 @@ class EventFeed:
     @contextmanager
     def open(self, run_id: str | None = None) -> Iterator[_Reader]:
         """Read from now on, the events of a run or of all."""
-        reader = _Reader(run_id)
+        reader = _Reader(run_id, self._clock)
         self._readers.add(reader)
         try:
             yield reader

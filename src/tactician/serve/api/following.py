@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Final
 
+from tactician.clock import Timeout
 from tactician.events import Event
 from tactician.guardrails import GuardrailError
 from tactician.platform import RunView
@@ -46,7 +47,8 @@ async def _read_events(server: ApiServer, run_id: str) -> AsyncGenerator[Event]:
         is_moving = True
         while is_moving or not unread.empty():
             try:
-                event = await asyncio.wait_for(unread.get(), _POLL)
+                with Timeout(_POLL, server.clock):
+                    event = await unread.get()
             except TimeoutError:
                 is_moving = _is_moving(await _find_view(server, run_id))
             else:

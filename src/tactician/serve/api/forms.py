@@ -289,10 +289,41 @@ class DiagramForm(Form):
 
 
 class ConversationForm(Form):
-    """Messages of a conversation."""
+    """Messages of a conversation.
+
+    Attributes:
+        run_id: id of the run that answered last, if any.
+    """
 
     id: str
     messages: tuple[JsonValue, ...]
+    run_id: str | None = None
+
+
+class ConversationEntryForm(Form):
+    """Conversation in a list.
+
+    Attributes:
+        agent: id of the agent that answers in it; `None` for a conversation that an earlier version has stored.
+        title: beginning of the first message.
+        changed_at: seconds since the epoch of the last change.
+        run_id: id of the run that answered last, if any.
+        waiting: true when that run waits for an answer.
+    """
+
+    id: str
+    agent: str | None
+    title: str
+    changed_at: float
+    run_id: str | None
+    waiting: bool
+
+
+class ConversationsForm(Form):
+    """Conversations, the newest first. The next page, if any, begins `after` the number in `next`."""
+
+    conversations: tuple[ConversationEntryForm, ...]
+    next: int | None = None
 
 
 class PictureForm(Form):

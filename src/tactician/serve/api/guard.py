@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from time import monotonic
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -87,9 +86,7 @@ class Callers:
         ConfigurationError: when a token is too short.
     """
 
-    def __init__(
-        self, people: Mapping[str, Person] | None, limits: RequestLimits, clock: Callable[[], float] = monotonic
-    ) -> None:
+    def __init__(self, people: Mapping[str, Person] | None, limits: RequestLimits, clock: Callable[[], float]) -> None:
         self._tokens = None if people is None else Tokens(people)
         self._buckets = _Buckets(limits, clock)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from time import time
 from typing import Final
 
 from tactician.events import Event
@@ -59,12 +58,15 @@ class UsePoint:
 class ModelMeter:
     """Use of each model in each minute of the last day, as far as this program has seen it, or the store has it.
 
+    Args:
+        since: the same.
+
     Attributes:
         since: time from which the use is counted, in seconds since the epoch.
     """
 
-    def __init__(self) -> None:
-        self.since = time()
+    def __init__(self, since: float = 0.0) -> None:
+        self.since = since
         self._points: OrderedDict[str, dict[float, UsePoint]] = OrderedDict()
         self._names: OrderedDict[str, str] = OrderedDict()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from math import inf, isfinite
-from time import time
 from typing import Final
 
 from starlette.datastructures import QueryParams
@@ -84,7 +83,7 @@ async def show_store(call: Call) -> StoreForm:
     return StoreForm(
         kind=type(platform.store).__name__,
         runs=await platform.count_runs(),
-        now=time(),
+        now=call.server.clock.time(),
         workers=_show_workers(running, call.server.worker_name),
         interrupted=tuple(run.id for run in running if run.was_interrupted)[:_MOST_IDS],
         queued=tuple(run.id for run in queued),

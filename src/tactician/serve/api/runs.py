@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Final
 
@@ -39,7 +39,7 @@ async def start_run(call: Call) -> RunForm:
     """Start a run of an agent, and return it at once: its events, or its status, say how it ends."""
     platform, form = call.server.platform, await call.read(StartForm)
     agent = find_runnable(call)
-    deadline = None if form.seconds is None else datetime.now(UTC) + timedelta(seconds=form.seconds)
+    deadline = None if form.seconds is None else datetime.fromtimestamp(call.server.clock.time() + form.seconds, UTC)
     run_id = await platform.enqueue(
         agent,
         await _read_input(call, agent, form),
@@ -144,7 +144,7 @@ async def _respond(call: Call, run_id: str, form: AnswerForm, role: str | None, 
             raise
         except RunConflictError:
             await find_request(call, run_id, form.request)
-            await asyncio.sleep(pause)
+            await call.server.clock.sleep(pause)
         else:
             return
     raise RunConflictError(f"The run {run_id} is held by a worker: answer again.")

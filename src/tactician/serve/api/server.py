@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeVar
 
+from tactician.clock import Timeout
 from tactician.errors import ConfigurationError
 from tactician.platform import Platform, Worker
 from tactician.runs import LeaseTime
@@ -53,9 +54,10 @@ class ApiServer:
             )
         self.platform = platform
         self.limits = limits
+        self.clock = platform.services.clock
         self.masking = platform.services.find(Masking)
-        self.feed = EventFeed(self.masking, limits.events_per_run, limits.runs_with_events)
-        self.meter = ModelMeter()
+        self.feed = EventFeed(self.masking, limits.events_per_run, limits.runs_with_events, clock=self.clock)
+        self.meter = ModelMeter(self.clock.time())
         self.streams = Streams(limits.streams)
         platform.services.find(LeaseTime).seconds = limits.lease
         self._worker = Worker(platform, lease=limits.lease, max_parallel=limits.parallel)
@@ -104,9 +106,10 @@ class ApiServer:
             acceptance = asyncio.create_task(accepted.wait())
             await asyncio.wait({task, acceptance}, return_when=asyncio.FIRST_COMPLETED)
             acceptance.cancel()
-        done, _ = await asyncio.wait({task}, timeout=_GRACE)
+        with suppress(TimeoutError), Timeout(_GRACE, self.clock):
+            await asyncio.wait({task})
         is_accepted = accepted is not None and accepted.is_set()
-        return None if not done or (is_accepted and _has_failed(task)) else task.result()
+        return None if not task.done() or (is_accepted and _has_failed(task)) else task.result()
 
     def spawn(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
         """Do some work beside the requests, until it ends or the server does."""

@@ -7,6 +7,8 @@ from typing import Final
 from tactician.people import Person, Right
 from tactician.runs import PendingRequest
 
+CONVERSATIONS_ROLE: Final = "conversations"
+"""Role of those who may read and delete the conversations of all people."""
 READERS: Final[tuple[Right, ...]] = ("see", "start")
 """Rights of those who see runs: all of them, or those that they have started."""
 ANYBODY: Final[tuple[Right, ...]] = ("see", "start", "answer")
@@ -26,6 +28,15 @@ def may_answer(person: Person, request: PendingRequest, *, sees_run: bool) -> bo
         return False
     role = request.required_role
     return sees_run if role is None else person.find_role(role) is not None
+
+
+def may_read_conversation(person: Person, owner: str | None) -> bool:
+    """Return whether a person may read the conversation of an owner; `None` for a conversation of the program."""
+    if person.find_role(CONVERSATIONS_ROLE) is not None:
+        return True
+    if owner is None:
+        return "see" in person.rights
+    return person.user is not None and person.user.id == owner
 
 
 def find_owner(person: Person) -> str | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 
 from tactician import __version__
 
@@ -16,7 +16,7 @@ class Banner:
     """Name and version of a server, and since when it runs."""
 
     name: str
-    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    started: datetime
 
     @property
     def lines(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import mcp_types as types
@@ -94,7 +95,7 @@ class McpPublisher:
         task_only: Collection[str] = (),
     ) -> None:
         self.platform = platform
-        self.banner = Banner(name)
+        self.banner = Banner(name, datetime.fromtimestamp(platform.services.clock.time(), UTC))
         self._verifier = token_verifier if token is None else SharedToken(token)
         self._auth = create_auth(self._verifier, auth)
         self._is_stopping: Callable[[], bool] = lambda: False

@@ -14,6 +14,7 @@ from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 from pydantic import BaseModel, JsonValue
 from pydantic_core import from_json
 
+from tactician.clock import Timeout
 from tactician.context_format import write_json
 from tactician.errors import RunConflictError, TacticianError
 from tactician.events import new_id
@@ -162,7 +163,8 @@ class ClientTasks:
 
     async def _settle(self, task_id: str, caller: Caller) -> CallResult | TaskResult:
         """Let a task run for a moment, and return what the client gets then."""
-        await asyncio.wait({self._continue(task_id)}, timeout=_GRACE)
+        with suppress(TimeoutError), Timeout(_GRACE, self._platform.services.clock):
+            await asyncio.wait({self._continue(task_id)})
         record = await self._load(task_id, caller)
         if record.status is not RunStatus.KILLED and (ended := await self._find_result(record)) is not None:
             return types.CallToolResult.model_validate(ended)

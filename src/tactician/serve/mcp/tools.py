@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import partial
@@ -14,6 +13,7 @@ from pydantic_core import from_json
 from typing_extensions import TypedDict
 
 from tactician.agents import BaseRunnable
+from tactician.clock import Timeout
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import ToolSpec
 from tactician.platform import GoalTool, Platform
@@ -128,9 +128,8 @@ class PlainTool(PublishedTool):
 
     async def _call(self, arguments: str, caller: Caller) -> CallResult:
         async with caller.listen(caller.surround(self._platform.context())) as context:
-            with context.enter():
-                async with asyncio.timeout(self._tool.traits.timeout):
-                    return self._form.write_text(await self._tool.call(arguments, context))
+            with context.enter(), Timeout(self._tool.traits.timeout, context.clock):
+                return self._form.write_text(await self._tool.call(arguments, context))
 
     def _refuse(self, request: PendingRequest) -> types.CallToolResult:
         return write_error(f"{self.name} needs an approval by a person with the role {request.required_role!r}.")
