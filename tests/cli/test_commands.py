@@ -441,13 +441,16 @@ def test_a_file_with_a_script_says_that_no_model_is_set_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(EmbeddedModel, "is_installed", lambda: False)
+    monkeypatch.setattr("tactician.llm.embedded.is_available", lambda: False)
     for name in [*os.environ]:
         if name.endswith("_API_KEY") or name.startswith("LLM_"):
             monkeypatch.delenv(name)
     monkeypatch.setattr("sys.argv", ["tactician", "run", written(tmp_path, ECHO_WITH_SCRIPT), "hello"])
     with suppress(SystemExit):
         main()
-    said = " ".join(capsys.readouterr().err.split())
+    done = capsys.readouterr()
+    said = " ".join(done.err.split())
+    assert done.out == "hello\n", "its agent asks no model"
     assert "No model is set up for" in said
     assert "--scripted" in said
     assert "too small" not in said
@@ -494,3 +497,24 @@ def test_plan_shows_how_the_search_went(tmp_path: Path) -> None:
 
 def test_plan_says_when_no_search_was_needed() -> None:
     assert "no search was needed" in tactician("plan", STAR_NEWS, "--search").out
+
+
+FUNCTION = """
+from tactician import runnable
+
+@runnable
+def shout(text: str) -> str:
+    return {}[text]
+"""
+
+
+def test_an_error_of_a_function_is_a_message_with_its_line(tmp_path: Path) -> None:
+    file = written(tmp_path, FUNCTION)
+    done = tactician("run", file, "boom")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.endswith(f"error: KeyError: 'boom' ({file}:6). --debug shows the traceback.\n")
+    assert "Traceback" not in done.err
+    debugged = tactician("run", file, "boom", "--debug")
+    assert debugged.code == 1
+    assert debugged.err.rstrip().endswith("KeyError: 'boom'")
+    assert "Traceback" in debugged.err

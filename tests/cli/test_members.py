@@ -57,6 +57,44 @@ class Maps:
     def find(self, said: UserInput) -> Place:
         return Place(said.content)
 """
+GREETER_AND_CLERK = """
+from tactician import Agent, UserInput, achieves_goal, action, planned_agent
+
+clerk = Agent("Clerk")
+
+@planned_agent(description="Greets")
+class Greeter:
+    @achieves_goal("greeted")
+    @action
+    def greet(self, said: UserInput) -> str:
+        return said.content
+"""
+READER_AND_BILLER = """
+from dataclasses import dataclass
+from tactician import UserInput, achieves_goal, action, planned_agent
+
+@dataclass
+class Order:
+    number: int
+
+@dataclass
+class Bill:
+    total: int
+
+@planned_agent(description="Reads orders")
+class Reader:
+    @achieves_goal("read")
+    @action
+    def read(self, said: UserInput) -> Order:
+        return Order(int(said.content))
+
+@planned_agent(description="Writes bills")
+class Biller:
+    @achieves_goal("billed")
+    @action
+    def bill(self, order: Order) -> Bill:
+        return Bill(order.number * 3)
+"""
 WEATHER = """
 @{kind}
 class Weather{base}:
@@ -200,3 +238,20 @@ def test_a_script_that_raises_is_told_with_its_line(tmp_path: Path) -> None:
     assert (done.code, done.out) == (2, "")
     assert "line 5: ZeroDivisionError: division by zero" in done.err
     assert "Traceback" not in done.err
+
+
+def test_plan_says_which_agents_have_plans(tmp_path: Path) -> None:
+    file = written(tmp_path, GREETER_AND_CLERK)
+    done = tactician("plan", file, "-a", "Clerk")
+    assert (done.code, done.out) == (2, "")
+    assert f"Clerk is no planned agent, and has no plan. Planned agents in {file}: Greeter." in done.err
+    assert (
+        "has no agent 'Gretter'. Did you mean 'Greeter'? It has: Greeter."
+        in tactician("plan", file, "-a", "Gretter").err
+    )
+
+
+def test_the_goal_of_an_assembled_agent_is_said_once(tmp_path: Path) -> None:
+    done = tactician("run", written(tmp_path, READER_AND_BILLER), "7", "-a", "Biller")
+    assert (done.code, done.out) == (0, '{"total":21}\n')
+    assert done.err.splitlines()[0] == "Platform towards Biller.bill"

@@ -260,6 +260,13 @@ def test_the_name_of_an_agent_alone_is_no_message(shell: Callable[..., Done]) ->
     assert "chosen" not in done.err
 
 
+def test_an_unknown_agent_is_no_message(shell: Callable[..., Done]) -> None:
+    done = shell("chat", "@Helpr hello", "@Helper", " @home we say hello", "")
+    assert (done.code, done.out) == (1, "Hello, you.\n"), done.err
+    assert "There is no agent 'Helpr'. Did you mean 'Helper'? Agents: " in done.err
+    assert "To send a message that begins with @, put a space before it." in done.err
+
+
 def test_documents_are_ingested(shell: Callable[..., Done], tmp_path: Path) -> None:
     (tmp_path / "returns.md").write_text("# Returns\n\nSend the lamp back.\n")
     at = f"--library {tmp_path / 'library.db'}"

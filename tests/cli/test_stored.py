@@ -164,6 +164,20 @@ def test_ids_statuses_and_times_of_a_long_list_are_never_cut(
     assert max(map(len, table.splitlines())) <= columns
 
 
+@pytest.mark.parametrize("columns", [16, 20, 30, 35, 36, 40, 59, 60, 71, 72])
+def test_ids_can_be_copied_from_a_narrow_terminal(
+    writer: Desk, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = writer.waiting("frogs " * 100)
+    monkeypatch.setattr(listing, "out", SafeConsole(width=columns))
+    listing.ps(store=str(writer.folder / "runs.db"))
+    table = capsys.readouterr().out
+    assert run in table
+    assert ("waiting" in table) == (columns >= 30)
+    assert ("Writer" in table) == (columns >= 36)
+    assert max(map(len, table.splitlines())) <= columns
+
+
 def test_an_answer_without_the_required_role_says_which_option_has_it(tmp_path: Path) -> None:
     office = Desk(tmp_path, OFFICE)
     run = office.waiting()

@@ -173,8 +173,9 @@ class TestFailures:
         with pytest.raises(TaskFailedError) as caught:
             await Ensemble("E", tasks, budget=Budget(tokens=10)).run(context=over())
         assert list(caught.value.completed) == ["a"]
-        assert caught.value.status is RunStatus.TERMINATED
+        assert caught.value.result.status is caught.value.status is RunStatus.TERMINATED
         assert isinstance(caught.value.failed["b"], RunError)
+        assert caught.value.failed["b"].result.status is RunStatus.TERMINATED
 
     async def test_the_reason_of_a_failure_is_the_same_after_any_number_of_suspensions(self, journal: Journal) -> None:
         reviewed = Task("b", handler=lambda _: "B", review=[Review.before(), Review.after()])

@@ -6,6 +6,7 @@ import pytest
 
 from tactician import Agent, Budget, Platform, guardrails
 from tactician.guardrails import GuardrailError, GuardrailResult
+from tactician.runs import RunStatus
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 
@@ -36,8 +37,9 @@ def step() -> str:
 )
 async def test_the_run_is_terminated(agent: Agent) -> None:
     platform = Platform(ScriptedModel(), store=MemoryStore())
-    with pytest.raises(GuardrailError, match="the budget of 1 turn is used up"):
+    with pytest.raises(GuardrailError, match="the budget of 1 turn is used up") as raised:
         await agent.run("x", context=platform.context(), budget=Budget(turns=1))
+    assert raised.value.result.status is RunStatus.TERMINATED
     (run,) = await platform.runs()
     assert run.status == "terminated"
 

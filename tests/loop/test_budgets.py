@@ -7,7 +7,7 @@ import pytest
 from tactician import Agent, Budget, RunContext
 from tactician.guardrails import GuardrailResult, passed
 from tactician.llm import ModelRequest, ModelResponse
-from tactician.runs import BudgetError
+from tactician.runs import BudgetError, RunStatus
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 
 
@@ -26,6 +26,7 @@ async def test_turns() -> None:
 
     assert len(model.calls) == 3
     assert raised.value.result.usage.requests == 3
+    assert raised.value.result.status is raised.value.status is RunStatus.TERMINATED
 
 
 async def test_tokens_are_checked_before_each_call() -> None:

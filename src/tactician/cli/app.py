@@ -27,36 +27,38 @@ def main() -> None:
     try:
         find_app(sys.argv[1:])()
     except Exception as error:
-        if (code := _find_exit_code(error)) is None:
-            raise
         if "--debug" in sys.argv:
             _print_traceback(error)
         else:
             message = escape(escape_controls(_describe(error)))
             err.print(f"[bold red]error:[/bold red] {message}", soft_wrap=True, highlight=False)
         discard_unwritable(sys.stdout)
-        sys.exit(code)
+        sys.exit(_find_exit_code(error))
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:
             err.print("[bold red]interrupted[/bold red]")
         raise
 
 
-def _find_exit_code(error: Exception) -> int | None:
-    """Return the exit code for an error; `None` for an error that nobody has foreseen."""
+def _find_exit_code(error: Exception) -> int:
+    """Return the exit code for an error. What the code of a user raises has failed its run."""
     from tactician.planning import SearchLimitExceeded
     from tactician.process import ProcessError
     from tactician.runs import RunError
 
     if isinstance(error, RunError | ProcessError | ModelError | TransientError | PermanentError | SearchLimitExceeded):
         return _FAILED
-    return _MISTAKE if isinstance(error, TacticianError | OSError) else None
+    return _MISTAKE if isinstance(error, TacticianError | OSError) else _FAILED
 
 
 def _describe(error: Exception) -> str:
-    """Return an error in words; one of the system with its file, and without its number."""
-    if not isinstance(error, OSError) or isinstance(error, TacticianError) or error.strerror is None:
+    """Return an error in words; of the system with its file, of a user's code with its type, file and line."""
+    if isinstance(error, TacticianError):
         return mask_secrets(str(error))
+    if not isinstance(error, OSError) or error.strerror is None:
+        from tactician.process import describe_failure
+
+        return f"{mask_secrets(describe_failure(error))}. --debug shows the traceback."
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 

@@ -14,7 +14,7 @@ from tactician.cli.choosing import find_only_agent
 from tactician.cli.console import err, out
 from tactician.cli.outcomes import format_output
 from tactician.conversation import Conversation
-from tactician.errors import ConversationNotFoundError, ResponseError
+from tactician.errors import AgentNotFoundError, ConversationNotFoundError, ResponseError
 from tactician.events import Event
 from tactician.llm import AssistantMessage, UserMessage, join_text
 from tactician.loop import AnswerReader
@@ -22,6 +22,7 @@ from tactician.platform import Mode, Platform, RequestOptions
 from tactician.process import MessageSent
 from tactician.runs import PendingRequest, Response, RunCompleted, Runnable, RunResult, stream_events
 from tactician.service import AgentService
+from tactician.suggestions import did_you_mean
 
 _SHOWN: int = 4
 """Messages of a conversation that is continued, which are shown again."""
@@ -133,13 +134,22 @@ class Chat:
     def _change_agent(self, message: str) -> str:
         """Return a message without the agent that it names at its beginning, which answers from now on.
 
-        Nothing is left of a message that is no more than the name.
+        Nothing is left of a message that is no more than the name. A message that begins with a space names nobody.
+
+        Raises:
+            AgentNotFoundError: when there is no agent with the name.
         """
-        first, _, rest = message.strip().partition(" ")
-        if not first.startswith("@") or (first != "@" and first[1:] not in self._service.platform.agents):
+        if not message.startswith("@"):
             return message
-        self._agent = first[1:] or None
-        return rest.strip()
+        named, _, text = message[1:].rstrip().partition(" ")
+        agents = self._service.platform.agents
+        if named and named not in agents:
+            raise AgentNotFoundError(
+                f"There is no agent {named!r}.{did_you_mean(named, agents)} Agents: {', '.join(agents)}. "
+                "To send a message that begins with @, put a space before it."
+            )
+        self._agent = named or None
+        return text.strip()
 
     async def _ask_all(self, run_id: str, pending: tuple[PendingRequest, ...]) -> None:
         """Ask what a run waits for until it has ended, and print its answer."""

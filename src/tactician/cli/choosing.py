@@ -55,10 +55,15 @@ def can_rank(platform: Platform) -> bool:
     models = platform.services.models
     if not isinstance(models, ModelCatalog) or load_settings().platform.ranking.model is not None:
         return True
+    return find_default_model(models) not in (None, EMBEDDED)
+
+
+def find_default_model(models: ModelCatalog) -> str | None:
+    """Return the name of the default model; `None` when there is no model."""
     try:
-        return models.default[0] != EMBEDDED
+        return models.default[0]
     except ConfigurationError:
-        return False
+        return None
 
 
 def print_choice(choice: AgentChoice) -> None:

@@ -32,7 +32,7 @@ from tactician.cli.skills import skills
 from tactician.cli.trace_command import trace
 from tactician.cli.worker_command import worker
 from tactician.diagrams import to_mermaid
-from tactician.errors import TacticianError
+from tactician.errors import AgentNotFoundError, TacticianError
 from tactician.llm import ModelCatalog
 from tactician.process import PlannedAgentSpec, draw_agent
 from tactician.text import escape_controls
@@ -67,6 +67,10 @@ def plan(
     planned = {name: spec for name, runnable in agents.items() if (spec := planned_spec(runnable)) is not None}
     if not planned:
         raise TacticianError(f"{file}: there is no planned agent in this file, only {', '.join(agents)}.")
+    if agent in agents and agent not in planned:
+        raise AgentNotFoundError(
+            f"{agent} is no planned agent, and has no plan. Planned agents in {file}: {', '.join(planned)}."
+        )
     is_single = agent is not None or picture is not None
     for spec in [choose_agent(planned, agent, file)] if is_single else planned.values():
         if as_mermaid:

@@ -24,8 +24,10 @@ _OPEN = [status.value for status in RunStatus if not status.is_terminal]
 _LINES, _OBJECTS, _MOST = 100, 1000, 1_000_000
 _COLUMNS: Final = ("id", "agent", "status", "since", "used", "details")
 _WHOLE: Final = frozenset({"id", "status", "since"})
-_WIDE: Final = 100
-"""The width of a terminal, in columns, from which a table has room for `used`."""
+_LEAST_WIDTHS: Final = {"used": 100, "since": 72, "details": 60, "agent": 36, "status": 30}
+"""The width of a terminal from which a table has room for a column. An id is always shown, to be copied."""
+_FRAMED: Final = 60
+"""The width of a terminal from which a table has room for a frame."""
 
 
 def ps(
@@ -80,7 +82,8 @@ async def _find_in_store(address: str, statuses: Collection[str], limit: int) ->
 
 def create_run_table() -> Table:
     """Create a table of runs in which ids, statuses and times are never cut."""
-    return Table(*(Column(name, no_wrap=name in _WHOLE) for name in _COLUMNS if name not in _find_omitted()))
+    columns = (Column(name, no_wrap=name in _WHOLE) for name in _list_columns())
+    return Table(*columns) if out.width >= _FRAMED else Table(*columns, box=None, pad_edge=False)
 
 
 def add_run(table: Table, **cells: str) -> None:
@@ -90,12 +93,11 @@ def add_run(table: Table, **cells: str) -> None:
         table: a table of `create_run_table`.
         **cells: a cell for each column, by name: text with markup for `status`, plain text for the others.
     """
-    omitted = _find_omitted()
-    table.add_row(*(_format_cell(name, cells[name]) for name in _COLUMNS if name not in omitted))
+    table.add_row(*(_format_cell(name, cells[name]) for name in _list_columns()))
 
 
-def _find_omitted() -> Collection[str]:
-    return () if out.width >= _WIDE else ("used",)
+def _list_columns() -> list[str]:
+    return [name for name in _COLUMNS if out.width >= _LEAST_WIDTHS.get(name, 0)]
 
 
 def _format_cell(name: str, cell: str) -> Text | str:

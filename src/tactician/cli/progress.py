@@ -163,7 +163,7 @@ class ProgressView:
         self.console.print(line, soft_wrap=True, highlight=False)
 
     def _process_started(self, event: ProcessStarted) -> None:
-        text = self._phrase(event, agent=f"[bold]{escape(event.agent)}[/bold]")
+        text = self._phrase(event, agent=f"[bold]{escape(event.subject)}[/bold]")
         self._print_line(event, f"{text}  [dim]{escape(event.run_id)}[/dim]" if self.shows_ids else text)
 
     def _plan_made(self, event: PlanMade) -> None:

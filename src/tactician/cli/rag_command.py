@@ -143,10 +143,10 @@ def stats(library: _Location = "library.db", debug: Debug = False) -> None:
 
     async def work() -> list[tuple[str, int]]:
         async with _open(library, None, must_exist=True) as opened:
-            found = await opened.measure()
+            measured = await opened.measure()
         sizes = ("documents", "sections", "chunks", "characters")
-        return [*((name, getattr(found, name)) for name in sizes), *(
-            (f"vectors of {model}", count) for model, count in sorted(found.vectors.items())
+        return [*((name, getattr(measured, name)) for name in sizes), *(
+            (f"vectors of {model}", count) for model, count in sorted(measured.vectors.items())
         )]  # fmt: skip
 
     for name, number in asyncio.run(work()):
@@ -178,13 +178,13 @@ def _check_file(location: str) -> None:
 
 def _parse_pairs(pairs: list[str] | None) -> dict[str, list[str]]:
     """Return the values by their names, of which one may come several times."""
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for pair in pairs or ():
         name, sign, value = pair.partition("=")
         if not sign:
             raise ConfigurationError(f"{pair!r} has to look like NAME=VALUE")
-        found.setdefault(name, []).append(value)
-    return found
+        values.setdefault(name, []).append(value)
+    return values
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import typer
 from tactician.agents import planned_spec
 from tactician.cli.asker import Asker
 from tactician.cli.blueprint_files import NO_ACCESS, Allow, BlueprintAccess, Modules, Root
-from tactician.cli.choosing import EMBEDDED, choose_by_request, find_only_agent
+from tactician.cli.choosing import EMBEDDED, choose_by_request, find_default_model, find_only_agent
 from tactician.cli.console import (
     AgentName,
     Debug,
@@ -163,7 +163,7 @@ def choose_models(agents: Loaded, file: Path, model: str | None, scripted: bool)
     if scripted:
         return agents.run_script(file)
     catalog = open_catalog(model)
-    if agents.script is not None and catalog.default[0] == EMBEDDED:
+    if agents.script is not None and find_default_model(catalog) in (None, EMBEDDED):
         say((TOO_SMALL if EmbeddedModel.is_installed() else NOT_INSTALLED).format(file=file))
     return catalog
 

@@ -218,9 +218,9 @@ def _read_parameter(
     details, kind = ShellOption(), annotated
     if get_origin(annotated) is Annotated:
         kind, *metadata = get_args(annotated)
-        found = [detail for detail in metadata if isinstance(detail, ShellOption)]
-        details = found[0] if found else details
-        kind = kind if found and len(metadata) == 1 else annotated
+        options = [detail for detail in metadata if isinstance(detail, ShellOption)]
+        details = options[0] if options else details
+        kind = kind if options and len(metadata) == 1 else annotated
     takes_rest = get_origin(kind) is list and parameter.kind is not inspect.Parameter.KEYWORD_ONLY
     kind = get_args(kind)[0] if takes_rest else kind
     try:

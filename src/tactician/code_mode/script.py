@@ -36,6 +36,7 @@ CallTool: TypeAlias = Callable[[int, str, str], Awaitable[ToolResult]]
 """Function that calls a tool: the number of the call, the name of the function, and the arguments as JSON."""
 _CONCURRENT: Final = re.compile(r"\b(gather|create_task|TaskGroup)\s*\(")
 _FILE: Final = re.compile(r"<python-input-\d+>")
+_TOO_LONG: Final = re.compile(r"feed time limit exceeded: \S+ > (\S+)")
 _LONGEST_ARGUMENTS: Final = 1_000_000
 _REST: Final = 0.1
 """Seconds between the last script and the end of the program."""
@@ -232,4 +233,5 @@ def _describe(error: Exception, printed: str) -> str:
     """Return why a script failed, with the line, for the model."""
     display = getattr(error, "display", None)
     text = _FILE.sub("script", str(display() if display is not None else error))
+    text = _TOO_LONG.sub(r"time limit exceeded: the script computed for more than \1", text)
     return f"{text}\n\nPrinted before:\n{printed}" if printed else text

@@ -37,14 +37,15 @@ class TaskFailedError(RunError):
         failed: Mapping[str, Exception],
         skipped: Mapping[str, str],
     ) -> None:
-        super().__init__(message, cast("RunResult[None]", result))  # it has no output
         result.failed = {task_id: describe_error(error) for task_id, error in failed.items()}
+        statuses = [
+            get_end_status(error) for error in failed.values()
+        ]  # a limit ends the run, whatever else has failed
+        status = RunStatus.TERMINATED if RunStatus.TERMINATED in statuses else next(iter(statuses), None)
+        super().__init__(message, cast("RunResult[None]", result), status)  # it has no output
         self.completed = completed
         self.failed = failed
         self.skipped = skipped
-        statuses = [get_end_status(error) for error in failed.values()]
-        if statuses:  # a limit ends the run, whatever else has failed
-            self.status = RunStatus.TERMINATED if RunStatus.TERMINATED in statuses else statuses[0]
         self.is_final = any(map(is_final, failed.values()))
 
 

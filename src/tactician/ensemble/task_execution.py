@@ -246,10 +246,9 @@ class TaskExecution:
     def restore_failure(self) -> RunError:
         """Return the error with which the task failed before a suspension."""
         key, run = self.plan.key, self.run
-        error = RunError(run.failures[key], self.create_failed_result())
+        status = RunStatus.TERMINATED if key in _read_limited(run.places) else RunStatus.FAILED
+        error = RunError(run.failures[key], self.create_failed_result(), status)
         error.is_final = True  # it does not run again
-        if key in _read_limited(run.places):
-            error.status = RunStatus.TERMINATED
         return error
 
     def _read(self, key: str) -> TaskOutput | None:

@@ -13,7 +13,7 @@ from tactician.frozen import frozen
 from tactician.guardrails.events import GuardrailChecked
 from tactician.guardrails.guardrail import Guardrail, GuardrailKind, InputGuardrail, describe_guardrail
 from tactician.guardrails.result import GuardrailResult
-from tactician.runs import RunContext, RunError, RunResult, get_end_status
+from tactician.runs import RunContext, RunError, RunResult, RunStatus, get_end_status
 
 V = TypeVar("V")
 
@@ -38,10 +38,10 @@ class Objection:
 
     def create_error(self, run: str, so_far: RunResult[None]) -> GuardrailError:
         """Return the error that ends the run; an exception of the guardrail is its cause."""
-        error = GuardrailError(run, self.guardrail, self.kind, self.reason, so_far)
-        error.__cause__ = self.result.cause
-        if self.result.cause is not None:  # a budget that ends what a guardrail runs ends the run around it
-            error.status = get_end_status(self.result.cause)
+        cause = self.result.cause
+        status = None if cause is None else get_end_status(cause)  # a budget that a guardrail uses up ends the run
+        error = GuardrailError(run, self.guardrail, self.kind, self.reason, so_far, status)
+        error.__cause__ = cause
         return error
 
 
@@ -105,9 +105,17 @@ class GuardrailError(RunError):
         reason: the reason.
     """
 
-    def __init__(self, run: str, guardrail: str, kind: GuardrailKind, reason: str, result: RunResult[None]) -> None:
+    def __init__(
+        self,
+        run: str,
+        guardrail: str,
+        kind: GuardrailKind,
+        reason: str,
+        result: RunResult[None],
+        status: RunStatus | None = None,
+    ) -> None:
         label = describe_guardrail(kind, guardrail)
-        super().__init__(f"{run}: the {label} stopped the run: {reason}", result)
+        super().__init__(f"{run}: the {label} stopped the run: {reason}", result, status)
         self.guardrail = guardrail
         self.kind = kind
         self.reason = reason

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tactician.process.errors import ProcessFailedError as ProcessFailedError
     from tactician.process.errors import ProcessStuckError as ProcessStuckError
     from tactician.process.errors import ProcessWaitingError as ProcessWaitingError
+    from tactician.process.errors import describe_failure as describe_failure
     from tactician.process.errors import find_rejection as find_rejection
     from tactician.process.event_log import format_new_messages as format_new_messages
     from tactician.process.event_log import format_response as format_response
@@ -108,7 +109,7 @@ else:
             "tactician.process.diagram": "draw_agent",
             "tactician.process.dialogue": "Dialogue Extent OutputChannel",
             "tactician.process.errors": (
-                "ProcessError ProcessFailedError ProcessStuckError ProcessWaitingError find_rejection"
+                "ProcessError ProcessFailedError ProcessStuckError ProcessWaitingError describe_failure find_rejection"
             ),
             "tactician.process.event_log": "format_new_messages format_response",
             "tactician.process.events": (

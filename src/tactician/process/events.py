@@ -29,9 +29,14 @@ class ProcessStarted(Event):
     trace_parent: str | None = None
     conversation_id: str | None = None
 
+    @property
+    def subject(self) -> str:
+        """Name of the agent. The name of an agent that the platform assembles only repeats its goal."""
+        return "Platform" if self.agent.startswith(("towards ", "led towards ")) else self.agent
+
     def describe(self) -> str:
-        """Return the goals."""
-        return f"starts towards {self._describe_goals()}"
+        """Return the goals, unless the name of the agent says them."""
+        return f"starts towards {self._describe_goals()}" if self.subject == self.agent else "starts"
 
     def describe_span(self) -> SpanFacts:
         """Return the name of the process and its goals."""
@@ -39,7 +44,7 @@ class ProcessStarted(Event):
 
     def describe_moment(self) -> RunMoment | None:
         """Return that the process begins."""
-        return RunMoment(MomentName.STARTED, {"agent": self.agent, "goals": self._describe_goals()})
+        return RunMoment(MomentName.STARTED, {"agent": self.subject, "goals": self._describe_goals()})
 
     def _describe_goals(self) -> str:
         return ", ".join(self.goals) or "whatever is worth most"

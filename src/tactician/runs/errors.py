@@ -11,15 +11,18 @@ class RunError(TacticianError):
     """A run failed. `result` is what it had done so far: messages, usage and the last reply.
 
     Attributes:
-        status: status of the run in its record.
+        status: status of the run in its record, and of `result`.
         is_final: true when a decision that is saved has failed the run: if it went on, it would only fail again.
     """
 
     status: RunStatus = RunStatus.FAILED
     is_final: bool = False
 
-    def __init__(self, message: str, result: RunResult[None]) -> None:
+    def __init__(self, message: str, result: RunResult[None], status: RunStatus | None = None) -> None:
         super().__init__(message)
+        if status is not None:
+            self.status = status
+        result.status = self.status
         self.result = result
 
     @property

@@ -158,7 +158,8 @@ def _create_file(path: Path) -> None:
             f"{path}: the store cannot be created: there is no folder {path.parent}. Create it, or name another file."
         ) from None
     except (OSError, ValueError) as error:
-        raise ConfigurationError(f"{path!r}: the store cannot be created: {error}. Name another file.") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigurationError(f"{path}: the store cannot be created: {reason}. Name another file.") from error
 
 
 def _connect(path: str, is_uri: bool) -> sqlite3.Connection:

@@ -166,6 +166,27 @@ class TestDecisions:
         news = Newsroom(Review.after())
         assert (await news.respond(await news.start(), answer)).exit_reason is ExitReason.COMPLETED
 
+    async def test_all_decisions_can_be_given_as_text(self) -> None:
+        news = Newsroom(Review.after(), ("first", "second"))
+        waiting = await news.respond(await news.start(), " retry: be bold: and brief\nplease")
+        assert "### Feedback\n\nbe bold: and brief\nplease\n" in prompt_of(news.model, 1)
+        assert (await news.respond(waiting, "EDIT:\nbetter\nstill ")).raw == "printed better\nstill"
+        news = Newsroom(Review.after())
+        assert (await news.respond(await news.start(), "EXIT_EARLY")).exit_reason is ExitReason.EXIT_EARLY
+
+    @pytest.mark.parametrize(
+        ("answer", "quoted"),
+        [("yes please", "'yes please'"), ("retry", "'retry'"), ({"decision": "no"}, "this"), (reject("no"), "this")],
+    )
+    async def test_what_is_no_decision_is_refused_in_plain_words(self, answer: object, quoted: str) -> None:
+        news = Newsroom(Review.after())
+        with pytest.raises(ResponseError) as refused:
+            await news.respond(await news.start(), answer)
+        assert str(refused.value).endswith(
+            f"the answer is not valid: {quoted} is no decision on a task. "
+            "Answer with APPROVE, EDIT: <new output>, RETRY: <feedback>, or EXIT_EARLY."
+        )
+
     async def test_a_rejection_of_a_tool_is_no_decision(self) -> None:
         news = Newsroom(Review.after())
         waiting = await news.start()

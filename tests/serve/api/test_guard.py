@@ -30,6 +30,9 @@ class TestTokens:
             done = await client.get("/api/runs", headers=headers)
 
         assert (done.status_code, done.headers["www-authenticate"]) == (401, "Bearer")
+        message = done.json()["error"]["message"]
+        assert message.endswith("Send a valid token in the header `Authorization`, as `Bearer TOKEN`.")
+        assert message.startswith("Nobody has this token.") == (token is not None)
 
     async def test_life_needs_none(self) -> None:
         async with served(create_platform(), people=PEOPLE) as client:

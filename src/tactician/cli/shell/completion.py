@@ -98,7 +98,7 @@ def _list_files(text: str) -> list[str]:
     folder = Path(text) if text.endswith("/") else Path(text).parent
     start = "" if text.endswith("/") else Path(text).name
     try:
-        found = sorted(path for path in folder.iterdir() if path.name.startswith(start))
+        paths = sorted(path for path in folder.iterdir() if path.name.startswith(start))
     except OSError:
         return []
-    return [f"{path}/" if path.is_dir() else str(path) for path in found if start or not path.name.startswith(".")]
+    return [f"{path}/" if path.is_dir() else str(path) for path in paths if start or not path.name.startswith(".")]

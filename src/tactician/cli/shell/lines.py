@@ -109,8 +109,8 @@ def _create_session(history: Iterable[str], suggest: Suggest | None) -> PromptSe
 
         def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
             """Yield them."""
-            for found in () if suggest is None else suggest(document.text_before_cursor):
-                yield Completion(found.text, -found.replaced, display_meta=found.meaning)
+            for completion in () if suggest is None else suggest(document.text_before_cursor):
+                yield Completion(completion.text, -completion.replaced, display_meta=completion.meaning)
 
     return PromptSession(
         history=InMemoryHistory(list(history)),

@@ -114,7 +114,7 @@ def list_built_in() -> Iterator[ShellCommand]:
 
 def _list_commands(session: ShellSession) -> None:
     groups: dict[str, list[ShellCommand]] = {}
-    for command in {id(one): one for one in session.commands.values()}.values():
+    for command in {id(command): command for command in session.commands.values()}.values():
         groups.setdefault(command.group, []).append(command)
     for group, commands in groups.items():
         out.print(f"[bold]{escape(group)}[/bold]")

@@ -92,11 +92,10 @@ def _prepare(session: ShellSession, *, is_debugged: bool) -> Completions:
 
 
 async def _read_lines(session: ShellSession, lines: LineReader) -> bool:
-    """Carry out lines until the end; return whether all lines of a file succeeded."""
+    """Carry out lines until the end; return whether all lines of a file succeeded, messages of chats included."""
     if lines.is_terminal:
         names = ", ".join(session.platform.agents)
         err.print(f"Agents: {names}. `help` lists the commands.", highlight=False, markup=False, soft_wrap=True)
-    succeeded = True
     while not session.is_over:
         try:
             line = session.history.expand(typed := await lines.read(_PROMPT))
@@ -105,10 +104,10 @@ async def _read_lines(session: ShellSession, lines: LineReader) -> bool:
         except EOFError:
             break
         except TacticianError as error:
-            succeeded = session.print_error(error)
+            session.print_error(error)
             continue
         if line != typed:
             err.print(line, markup=False, highlight=False, soft_wrap=True)
         session.history.add(line)
-        succeeded = await session.run_line(line) and succeeded
-    return succeeded or lines.is_terminal
+        await session.run_line(line)
+    return lines.is_terminal or not session.has_failed

@@ -73,6 +73,7 @@ class ShellSession:
         last_run: id of the last run; empty before the first.
         known_runs: names of the agents of the latest runs, by the ids of the runs.
         is_over: true when the shell ends.
+        has_failed: true when a line, or a message of a chat, has failed.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class ShellSession:
         self.last_run = ""
         self.known_runs: dict[str, str] = {}
         self.is_over = False
+        self.has_failed = False
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
@@ -138,6 +140,7 @@ class ShellSession:
 
     def print_error(self, error: Exception) -> bool:
         """Print an error on a line, with its traceback only in the debug mode; return `False`."""
+        self.has_failed = True
         if self.switches.debug and not isinstance(error, ShellInputError):
             err.print(
                 escape_controls(mask_secrets("".join(format_exception(error)))),
@@ -214,13 +217,13 @@ class ShellSession:
         if not text or text in self.known_runs:
             return text or self.last_run
         known = [*self.known_runs, *(run.id for run in await self.platform.runs())]
-        found = sorted({run_id for run_id in known if run_id.startswith(text)})
-        if text in found:
+        matches = sorted({run_id for run_id in known if run_id.startswith(text)})
+        if text in matches:
             return text
-        if len(found) != 1:
-            several = f"Several runs begin with {text!r}: {', '.join(found[:5])}."
-            raise RunNotFoundError(several if found else f"There is no run {text!r}. `runs --all` lists them.")
-        return found[0]
+        if len(matches) != 1:
+            several = f"Several runs begin with {text!r}: {', '.join(matches[:5])}."
+            raise RunNotFoundError(several if matches else f"There is no run {text!r}. `runs --all` lists them.")
+        return matches[0]
 
     @contextmanager
     def show_run(

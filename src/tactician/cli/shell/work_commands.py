@@ -57,9 +57,9 @@ async def chat(
 async def respond(session: ShellSession, run: RunId = "") -> None:
     """Answer what a run asks, and continue it."""
     run_id = await session.find_run(run)
-    view = await session.platform.runs()
-    known = next((one for one in view if one.id == run_id), None)
-    if known is None or not known.pending:
+    views = await session.platform.runs()
+    waiting = next((view for view in views if view.id == run_id), None)
+    if waiting is None or not waiting.pending:
         raise ResponseError(f"{run_id} does not wait for an answer. `runs` lists those that do.")
     with session.show_run():
         await session.finish(await session.platform.resume(run_id))

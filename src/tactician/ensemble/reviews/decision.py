@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
@@ -11,18 +12,21 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from tactician.frozen import frozen
-from tactician.grammar import format_count
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput
 from tactician.runs import Approval, Response, StoredAnswer
 
 Verdict: TypeAlias = Literal["approve", "edit", "retry", "exit_early"]
-_WAYS: Final = "answer with ReviewDecision.approve(), .edit(text), .retry(why) or .exit_early(), or with its JSON form"
+_FORM: Final = re.compile(r"(APPROVE|EXIT_EARLY)|(EDIT|RETRY)[ \t]*:(.*)", re.DOTALL | re.IGNORECASE)
+_QUOTED: Final = 60
+_FORMS: Final = "APPROVE, EDIT: <new output>, RETRY: <feedback>, or EXIT_EARLY"
 
 
 @frozen
 class ReviewDecision:
     """Decision of a reviewer. Make a decision with `approve`, `edit`, `retry` or `exit_early`.
+
+    As text it is `APPROVE`, `EDIT: <new output>`, `RETRY: <feedback>` or `EXIT_EARLY`, in any case.
 
     Attributes:
         decision: the decision.
@@ -56,7 +60,7 @@ class ReviewDecision:
 
 
 def read_decision(response: Response) -> ReviewDecision:
-    """Return the decision in an answer: the object, its JSON form, `approve()`, or a word such as `approve`.
+    """Return the decision in an answer: the object, its JSON, its form as text, or `approve()`.
 
     Raises:
         InvalidOutput: when it is none of these. Nothing else counts as an approval.
@@ -72,14 +76,12 @@ def read_decision(response: Response) -> ReviewDecision:
         return ReviewDecision.approve()
     if isinstance(response, Mapping) and response.get("granted") is True:
         return ReviewDecision.approve()
-    if isinstance(response, str):
-        response = _read_text(response)
-    if not isinstance(response, Mapping):
-        raise InvalidOutput(f"it is not a decision: {_WAYS}")
+    value = _read_text(response) if isinstance(response, str) else response
     try:
-        return decision_adapter().validate_python(response)
+        return decision_adapter().validate_python(value)
     except ValidationError as error:
-        raise InvalidOutput(f"the decision has {format_count(error.error_count(), 'wrong field')}: {_WAYS}") from error
+        quoted = repr(response) if isinstance(response, str) and len(response) <= _QUOTED else "this"
+        raise InvalidOutput(f"{quoted} is no decision on a task. Answer with {_FORMS}.") from error
 
 
 def get_decision_schema() -> JsonSchema:
@@ -94,11 +96,14 @@ def decision_adapter() -> TypeAdapter[ReviewDecision]:
 
 
 def _read_text(text: str) -> object:
-    """Return the JSON in a text, or the decision that a single word names."""
-    word = text.strip().lower()
-    if word in ("approve", "exit_early"):
-        return {"decision": word}
-    try:
-        return from_json(text)
-    except ValueError:
-        return text
+    """Return the decision that a text is, as JSON; a text that is neither, as it is."""
+    if (match := _FORM.fullmatch(text.strip())) is None:
+        try:
+            return from_json(text)
+        except ValueError:
+            return text
+    word, verdict, content = match.groups()
+    if word is not None:
+        return {"decision": word.lower()}
+    key = "text" if verdict.lower() == "edit" else "feedback"
+    return {"decision": verdict.lower(), key: content.strip()}

@@ -117,7 +117,9 @@ class Callers:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         person = self._tokens.find(token.strip()) if scheme.lower() == "bearer" else None
         if person is None:
-            raise ApiError(401, "Send the header Authorization: Bearer TOKEN.", {"www-authenticate": "Bearer"})
+            problem = "Nobody has this token. " if scheme.lower() == "bearer" else ""
+            message = f"{problem}Send a valid token in the header `Authorization`, as `Bearer TOKEN`."
+            raise ApiError(401, message, {"www-authenticate": "Bearer"})
         return person
 
 
