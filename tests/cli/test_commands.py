@@ -518,3 +518,16 @@ def test_an_error_of_a_function_is_a_message_with_its_line(tmp_path: Path) -> No
     assert debugged.code == 1
     assert debugged.err.rstrip().endswith("KeyError: 'boom'")
     assert "Traceback" in debugged.err
+
+
+def test_ctrl_c_while_modules_are_imported_is_a_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tactician.cli.app.main", interrupt)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
