@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
-from inspect import signature
+from inspect import getsource, signature, unwrap
 from threading import Barrier
 from typing import ClassVar
 
@@ -191,3 +191,12 @@ def test_patterns_name_the_fields() -> None:
             assert (x, y) == (1, 2)
         case _:
             pytest.fail("the pattern has no fields")
+
+
+def test_tracebacks_and_debuggers_show_the_lines_of_the_constructor() -> None:
+    with pytest.raises(ValueError, match="below zero") as error:
+        Point(-1)
+    lines = [str(entry.statement).strip() for entry in error.traceback]
+
+    assert "self.__post_init__()" in lines
+    assert getsource(unwrap(Point.__init__)).splitlines()[0].strip().startswith("def __init__(self, x, y=")

@@ -9,6 +9,7 @@ constructor of a frozen class alone, and the others take ten times as long: the 
 
 from __future__ import annotations
 
+import linecache
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
@@ -197,7 +198,10 @@ def _write_constructor(kind: type, enforced: bool) -> Callable[..., None]:
         " return __init__",
     ]
     made: dict[str, Callable[..., Callable[..., None]]] = {}
-    exec("\n".join(lines), vars(sys.modules[kind.__module__]), made)
+    file = f"<constructor of {kind.__module__}.{kind.__qualname__}>"
+    # Debuggers and tracebacks look the lines up there, and an entry without a time is never checked for changes.
+    linecache.cache[file] = (0, None, [f"{line}\n" for line in lines], file)
+    exec(compile("\n".join(lines), file, "exec"), vars(sys.modules[kind.__module__]), made)
     constructor = made["create"](_MADE, **defaults, **setters)
     constructor.__qualname__ = f"{kind.__qualname__}.__init__"
     constructor.__annotations__ = {each.name: each.type for each in declared if each.init} | {"return": None}

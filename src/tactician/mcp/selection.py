@@ -9,7 +9,7 @@ from typing import Protocol
 
 from typing_extensions import override
 
-from tactician.mcp.naming import ToolSelection
+from tactician.mcp.tool_selection import ToolSelection
 from tactician.mcp.tools import McpTool, select_tools
 from tactician.tools import NamingStrategy, Tool, ToolProvider
 
@@ -77,7 +77,7 @@ class ToolLister(Protocol):
 
 
 class SelectedTools(ServerTools):
-    """ToolSelection of the tools of a server."""
+    """Selection of the tools of a server."""
 
     def __init__(self, server: ToolLister, selection: ToolSelection) -> None:
         self._server = server

@@ -19,7 +19,7 @@ from tactician.mcp.connection import Connection, McpHealth
 from tactician.mcp.content import read_contents, read_message, read_output, read_texts
 from tactician.mcp.errors import McpError, find_cause, is_loss
 from tactician.mcp.listing import Page, list_all
-from tactician.mcp.naming import ToolSelection
+from tactician.mcp.tool_selection import ToolSelection
 from tactician.mcp.options import McpOptions
 from tactician.mcp.references import McpPrompt, McpReference
 from tactician.mcp.selection import SelectedTools, ServerTools

@@ -18,7 +18,7 @@ from tactician.frozen import frozen
 from tactician.llm import JsonSchema, ToolCall, ToolSpec
 from tactician.loggers import get_logger
 from tactician.mcp.errors import McpError
-from tactician.mcp.naming import ToolSelection
+from tactician.mcp.tool_selection import ToolSelection
 from tactician.mcp.structured import unwrap, unwrap_schema, write_result
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates

@@ -1,4 +1,4 @@
-"""Names of tools: which of a server's tools an agent has, and what the model calls them."""
+"""Selection of the tools of a server: which an agent has, and what the model calls them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST_NAME = 64
 
 @frozen
 class ToolSelection:
-    """ToolSelection of tools by their names on the server, which may be patterns such as `read_*`.
+    """Selection of tools by their names on the server, which may be patterns such as `read_*`.
 
     Attributes:
         only: patterns of the tools to take; all if `None`.
