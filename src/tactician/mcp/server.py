@@ -19,11 +19,11 @@ from tactician.mcp.connection import Connection, McpHealth
 from tactician.mcp.content import read_contents, read_message, read_output, read_texts
 from tactician.mcp.errors import McpError, find_cause, is_loss
 from tactician.mcp.listing import Page, list_all
-from tactician.mcp.tool_selection import ToolSelection
 from tactician.mcp.options import McpOptions
 from tactician.mcp.references import McpPrompt, McpReference
 from tactician.mcp.selection import SelectedTools, ServerTools
 from tactician.mcp.server_tasks import find_task
+from tactician.mcp.tool_selection import ToolSelection
 from tactician.mcp.tools import McpResult, McpTool, create_tools, is_repeatable, is_task
 from tactician.mcp.transports import HttpTransport, InProcessTransport, ProgramTransport, ServerTransport
 from tactician.runs import RunContext

@@ -10,11 +10,11 @@ from typing import Final
 from tactician.config import McpOAuthSettings, McpServerSettings
 from tactician.documents import Variable, substitute_variables
 from tactician.errors import ConfigurationError
-from tactician.mcp.tool_selection import ToolSelection
 from tactician.mcp.oauth import create_oauth
 from tactician.mcp.options import McpOptions
 from tactician.mcp.selection import SelectedTools, ServerTools
 from tactician.mcp.server import McpServer
+from tactician.mcp.tool_selection import ToolSelection
 from tactician.mcp.transports import HttpTransport
 from tactician.tools import SERVERS
 

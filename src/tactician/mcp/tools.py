@@ -18,8 +18,8 @@ from tactician.frozen import frozen
 from tactician.llm import JsonSchema, ToolCall, ToolSpec
 from tactician.loggers import get_logger
 from tactician.mcp.errors import McpError
-from tactician.mcp.tool_selection import ToolSelection
 from tactician.mcp.structured import unwrap, unwrap_schema, write_result
+from tactician.mcp.tool_selection import ToolSelection
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
 from tactician.tools import Tool, ToolOutput, ToolTraits, deliver_artifact, describe_validation_error, matches_name

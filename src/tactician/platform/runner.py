@@ -106,12 +106,12 @@ class Runner:
         try:
             take = partial(self._lookup.take, run_id)
             process = await claim_to_answer(take, run_id, responses.keys(), self._services)
-        except AlreadyAnsweredError:
-            raise
-        except RunConflictError as error:
+        except (AlreadyAnsweredError, RunConflictError) as error:
             if (kept := await self._lookup.process(run_id)).status.is_terminal:
                 for request_id, response in responses.items():
                     kept.answer(request_id, response, respondent)  # which says that it has ended
+            if isinstance(error, AlreadyAnsweredError):
+                raise
             raise RunConflictError(f"{error} Respond again once it waits.") from None
         async with self._hold_process(process):
             for request_id, response in responses.items():

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Final, TypeVar
 
 from tactician.errors import AlreadyAnsweredError, RunConflictError
+from tactician.runs.record import RunRecord
 from tactician.runs.respondents import create_answered_error, find_answered
 from tactician.runs.services import Services
 from tactician.runs.store import RunStore
@@ -36,22 +37,29 @@ async def claim_to_answer(
         except AlreadyAnsweredError:
             raise
         except RunConflictError:
-            if await check_unanswered(run_id, request_ids, services):
+            if not await _can_be_answered(run_id, request_ids, services):
                 raise
         await services.clock.sleep(pause)
     return await claim()
 
 
-async def check_unanswered(run_id: str, request_ids: Collection[str], services: Services) -> bool:
-    """Check that a run has taken no answer to any of these requests. Return whether it has ended.
+async def _can_be_answered(run_id: str, request_ids: Collection[str], services: Services) -> bool:
+    record = await check_unanswered(run_id, request_ids, services)
+    if record is None or not request_ids or record.status.is_terminal:
+        return False
+    return {*request_ids} <= {request.id for request in record.header.pending}
+
+
+async def check_unanswered(run_id: str, request_ids: Collection[str], services: Services) -> RunRecord | None:
+    """Check that a run has taken no answer to any of these requests, and return its record, if there is one.
 
     Raises:
-        AlreadyAnsweredError: when it has.
+        AlreadyAnsweredError: when one of them has an answer.
     """
     runs = RunStore(services.store)
-    if not request_ids or (record := await runs.load(run_id)) is None:
-        return False
+    if (record := await runs.load(run_id)) is None or not request_ids:
+        return record
     state = await runs.load_state(record)
     if answered := find_answered(state.tree, request_ids):
         raise create_answered_error(run_id, answered)
-    return record.status.is_terminal
+    return record
