@@ -52,7 +52,7 @@ CASES: Final = {
     "GET /api/agents/{agent_id}/diagram": READERS,
     "POST /api/agents/{agent_id}/runs": Case((403, 202, 202, 403, 403), {"input": "Hello"}),
     "POST /api/conversations/{conversation_id}/messages": Case((403, 200, 404, 403, 403), MESSAGE),
-    "GET /api/conversations": Case((200, 200, 200, 200, 200)),
+    "GET /api/conversations": EVERYBODY,
     "GET /api/conversations/{conversation_id}": Case((404, 200, 404, 404, 404)),
     "GET /api/conversations/{conversation_id}/pictures/{picture_id}": Case((404, 404, 404, 404, 404)),
     "DELETE /api/conversations/{conversation_id}": Case((403, 200, 200, 403, 403)),
