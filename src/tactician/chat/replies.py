@@ -20,7 +20,7 @@ _MOST: Final = 1000
 
 @frozen
 class KeyedReply:
-    """What is known of the reply to a message with a key.
+    """Reply to a message with a key, as far as it has come.
 
     Attributes:
         document: its document.

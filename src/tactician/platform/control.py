@@ -66,7 +66,7 @@ class RunControl:
         """Return a process that `processes` lists, or a stored process.
 
         Raises:
-            RunNotFoundError: when the run does not exist with the id.
+            RunNotFoundError: when no run has the id.
             StoredStateError: when a stored process cannot be read.
         """
         return await self._lookup.process(process_id)
