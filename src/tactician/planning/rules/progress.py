@@ -1,0 +1,107 @@
+"""Where a run stands with its rules, and what they refuse."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tactician.frozen import frozen
+from tactician.planning.model import Action
+from tactician.planning.rules.automaton import DEAD
+from tactician.planning.rules.meaning import Vocabulary, build_automaton
+from tactician.planning.rules.rule import Rule
+from tactician.planning.rules.ruled_actions import RuledActions, RuledRule
+from tactician.planning.world import ConditionValue, WorldState
+
+_SEQUENCES_REMEMBERED = 8
+
+
+class RuleBook:
+    """Rules whose names are resolved: what all runs under these rules share.
+
+    Args:
+        rules: the rules
+        vocabulary: tells which names are actions
+
+    Raises:
+        ValueError: a rule is too large
+    """
+
+    def __init__(self, rules: Iterable[Rule], vocabulary: Vocabulary) -> None:
+        self.rules = tuple(
+            RuledRule(rule, build_automaton(rule, vocabulary), number) for number, rule in enumerate(rules, start=1)
+        )
+        self._written: OrderedDict[tuple[int, ...], RuledActions] = OrderedDict()
+
+    def write(self, actions: Sequence[Action]) -> RuledActions:
+        """Return the actions under these rules; what was written last is remembered.
+
+        Raises:
+            ValueError: the rules give an action too many forms
+        """
+        ids = tuple(map(id, actions))
+        if (written := self._written.get(ids)) is None:
+            written = self._written[ids] = RuledActions(self.rules, actions)
+            if len(self._written) > _SEQUENCES_REMEMBERED:
+                self._written.popitem(last=False)
+        self._written.move_to_end(ids)
+        return written
+
+    def begin(self, world: WorldState | None) -> RuleProgress:
+        """Return the state of a run that begins in this world; None for a world that is not known."""
+        return RuleProgress(self, tuple(rule.automaton.read(0, None, None, world) for rule in self.rules))
+
+    def replay(self, history: Sequence[str], world: WorldState) -> RuleProgress:
+        """Return the state after these successful actions, in whose last state the world is this one."""
+        progress = self.begin(None if history else world)
+        for number, action in enumerate(history, start=1):
+            progress = progress.after(action, None, world if number == len(history) else None)
+        return progress
+
+
+@frozen
+class RuleProgress:
+    """State of each rule after some steps of a run.
+
+    Attributes:
+        book: the rules
+        states: a number for each rule; negative for a rule that is broken
+    """
+
+    book: RuleBook
+    states: tuple[int, ...]
+
+    def after(self, action: str, before: WorldState | None, after: WorldState | None) -> RuleProgress:
+        """Return the state after a successful action; None for a world that is not known."""
+        pairs = zip(self.book.rules, self.states, strict=True)
+        return RuleProgress(
+            self.book, tuple(rule.automaton.read(state, action, before, after) for rule, state in pairs)
+        )
+
+    @property
+    def broken(self) -> list[Rule]:
+        """The rules that are broken, without preferences."""
+        return [rule.rule for rule, state in self._hard() if state == DEAD]
+
+    @property
+    def open(self) -> list[Rule]:
+        """The rules that ask for something before the run may end, without preferences."""
+        return [rule.rule for rule, state in self._hard() if state not in rule.automaton.accepting]
+
+    def find_refusals(self, action: Action, world: WorldState) -> list[Rule]:
+        """Return the rules that the action would break if it started now and had its effects."""
+        then = world.apply(action)
+        return [
+            rule.rule for rule, state in self._hard() if rule.automaton.read(state, action.name, world, then) == DEAD
+        ]
+
+    @property
+    def conditions(self) -> Mapping[str, ConditionValue]:
+        """The states as conditions of the world."""
+        pairs = zip(self.book.rules, self.states, strict=True)
+        return {name: value for rule, state in pairs for name, value in rule.write(state).items()}
+
+    def _hard(self) -> Iterator[tuple[RuledRule, int]]:
+        for rule, state in zip(self.book.rules, self.states, strict=True):
+            if rule.rule.penalty is None:
+                yield rule, state
