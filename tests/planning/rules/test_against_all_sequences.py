@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tactician.planning import UNKNOWN, Action, AStarPlanner, Goal, Plan, PlanningBudget, WorldState, rules
+from tactician.planning import (
+    UNKNOWN,
+    Action,
+    AStarPlanner,
+    ConditionValue,
+    Goal,
+    Plan,
+    PlanningBudget,
+    WorldState,
+    rules,
+)
 from tactician.planning.rules import Rule
 from tests.planning.rules.traces import find_least_cost, find_plans
 from tests.support.effort import EFFORT
@@ -41,7 +51,8 @@ some_rules = st.lists(
 
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[WorldState, list[Action], Goal]:
-    world = WorldState({name: draw(st.sampled_from([True, False, False, UNKNOWN])) for name in CONDITIONS})
+    values = list[ConditionValue]([True, False, False, UNKNOWN])
+    world = WorldState({name: draw(st.sampled_from(values)) for name in CONDITIONS})
     few = st.dictionaries(st.sampled_from(CONDITIONS), st.booleans(), max_size=2)
     actions = [
         Action(name, draw(few), draw(few), cost=draw(st.sampled_from([0.25, 1.0, 2.0])))
