@@ -52,6 +52,7 @@ LATE = {
     "tactician.conversation": "windows and the store of conversations, which a single answer does not need",
     "tactician.diagrams": "drawings, which notebooks and few programs show",
     "tactician.loop": "streams of text, which few programs need",
+    "tactician.planning.ruling.view": "rules, which few agents have",
     "tactician.planning.contrast": "explanations of plans, which few programs ask for",
     "tactician.planning.explanation": "explanations of plans, which few programs ask for",
     "tactician.planning.verdict": "explanations of plans, which few programs ask for",

@@ -18,9 +18,8 @@ from tactician.planning.world import WorldState
 
 if TYPE_CHECKING:
     from tactician.planning.explanation import Explanation
-    from tactician.planning.rules.progress import RuleBook, RuleProgress
-    from tactician.planning.rules.rule import Rule
-    from tactician.planning.rules.view import RuledView
+    from tactician.planning.rules import Rule
+    from tactician.planning.ruling.progress import RuleProgress
     from tactician.planning.verdict import Verdict
 
     History: TypeAlias = Sequence[str] | RuleProgress
@@ -106,7 +105,6 @@ class InquiringPlanner(ABC):
         self.rules = tuple(rules)
         self._determine = determine
         self._indexes = IndexCache()
-        self._books: dict[frozenset[str], RuleBook] = {}
 
     def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal, *, history: History = ()) -> Plan | None:
         """Return the best plan for the goal, without actions if the goal is reached already, or `None`."""
@@ -224,32 +222,16 @@ class InquiringPlanner(ABC):
     ) -> Session:
         meter = PlanningMeter(budget or self.budget)
         asks = self._determine is not None if asks is None else asks
+        offered = tuple(actions)
         if not self.rules and not history:
-            return Session(world, self._indexes.index(actions), asks=asks, meter=meter, known=known)
-        view = self._view(world, tuple(actions), history)
+            return Session(world, self._indexes.index(offered), asks=asks, meter=meter, known=known)
+        from tactician.planning.ruling.view import RuledView
+
+        view = RuledView.of(self.rules, world, offered, history, looks_ahead=self._looks_ahead)
         if view is None:
-            return Session(world, self._indexes.index(actions), asks=asks, meter=meter, known=known)
+            return Session(world, self._indexes.index(offered), asks=asks, meter=meter, known=known)
         index, known = self._indexes.index(view.actions), view.translate(known)
         return Session(view.world, index, asks=asks, meter=meter, known=known, view=view)
-
-    def _view(self, world: WorldState, actions: tuple[Action, ...], history: History) -> RuledView | None:
-        from tactician.planning.rules.progress import RuleProgress
-        from tactician.planning.rules.view import RuledView
-
-        if not isinstance(history, RuleProgress):
-            history = self._book(actions).replay(tuple(history), world)
-        return RuledView(history, world, actions, looks_ahead=self._looks_ahead) if history.book.rules else None
-
-    def _book(self, actions: tuple[Action, ...]) -> RuleBook:
-        """Return the planner's rules about these actions, resolved once for each set of names."""
-        from tactician.planning.rules.meaning import Names
-        from tactician.planning.rules.progress import RuleBook
-
-        names = frozenset(action.name for action in actions)
-        if (book := self._books.get(names)) is None:
-            self._books.clear()
-            book = self._books[names] = RuleBook(self.rules, Names(names))
-        return book
 
     def _run(self, session: Session, inquiry: Inquiry[Plan | None]) -> Plan | None:
         plan = run_inquiry(inquiry, self._determine)

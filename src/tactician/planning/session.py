@@ -16,7 +16,7 @@ from tactician.planning.search_trace import SearchMilestone
 from tactician.planning.world import UNKNOWN, WorldState
 
 if TYPE_CHECKING:
-    from tactician.planning.rules.view import RuledView
+    from tactician.planning.ruling.view import RuledView
     from tactician.planning.solving import Solution
 
 

@@ -13,7 +13,7 @@ from tactician.planning.session import Session
 
 if TYPE_CHECKING:
     from tactician.planning.explanation import Explanation
-    from tactician.planning.rules.rule import Rule
+    from tactician.planning.rules import Rule
     from tactician.planning.verdict import Verdict
 
 

@@ -18,7 +18,7 @@ from tactician.planning import (
     rules,
 )
 from tactician.planning.rules import Rule
-from tests.planning.rules.traces import find_least_cost, find_plans
+from tests.planning.ruling.traces import find_least_cost, find_plans
 from tests.support.effort import EFFORT
 
 ACTIONS = ["a", "b", "c", "d"]
@@ -44,9 +44,8 @@ hard_rules = st.one_of(
     st.builds(rules.any_of, simple_rules, simple_rules),
     st.builds(rules.all_of, simple_rules, simple_rules),
 )
-some_rules = st.lists(
-    st.one_of(hard_rules, st.builds(rules.prefer, hard_rules, st.sampled_from([0.5, 1.0, 3.0]))), min_size=1, max_size=3
-)
+preferences = st.builds(rules.prefer, hard_rules, st.sampled_from([0.5, 1.0, 3.0]))
+some_rules = st.lists(st.one_of(hard_rules, preferences), min_size=1, max_size=3, unique_by=str)
 
 
 @st.composite
@@ -73,7 +72,12 @@ def test_plans_cost_as_little_as_any_sequence_that_keeps_the_rules(
 ) -> None:
     world, actions, goal = problem
 
-    plan = find_plan(world, actions, goal, book)
+    try:
+        plan = find_plan(world, actions, goal, book)
+    except ValueError as error:
+        if "use fewer rules" not in str(error):
+            raise
+        return
     least = find_least_cost(world, actions, goal, book, LONGEST)
 
     if plan is not None and len(plan.actions) > LONGEST:

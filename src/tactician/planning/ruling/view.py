@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from tactician.planning.explanation import Explanation
 from tactician.planning.model import NIRVANA, Action, Goal, Plan
-from tactician.planning.rules.progress import RuleProgress
+from tactician.planning.rules import Rule
+from tactician.planning.ruling.meaning import Names
+from tactician.planning.ruling.progress import RuleBook, RuleProgress
 from tactician.planning.verdict import Reason, Verdict
 from tactician.planning.world import WorldState
 
@@ -43,9 +46,33 @@ class RuledView:
         self._looks_ahead = looks_ahead
         self._states = progress.conditions
         self.world = world.with_(self._states)
+        self._first_penalty = progress.first_penalty
         self._broken = {f"rule {rule} is kept": True for rule in progress.broken}
         self.actions = () if self._broken else self.written.actions
         self._goals = dict[int, tuple[Goal, Goal]]()
+
+    @classmethod
+    def of(
+        cls,
+        rules: tuple[Rule, ...],
+        world: WorldState,
+        actions: tuple[Action, ...],
+        history: Sequence[str] | RuleProgress,
+        *,
+        looks_ahead: bool,
+    ) -> RuledView | None:
+        """Return what a planner sees under rules; None where there are none.
+
+        Args:
+            rules: the rules of the planner
+            world: the world now
+            actions: the actions to choose from
+            history: the successful actions so far, or where a run stands with rules of its own
+            looks_ahead: False for a planner of single steps
+        """
+        if not isinstance(history, RuleProgress):
+            history = _resolve(rules, frozenset(action.name for action in actions)).replay(history, world)
+        return cls(history, world, actions, looks_ahead=looks_ahead) if history.book.rules else None
 
     def guard(self, goal: Goal) -> Goal:
         """Return the goal with the conditions of the rules."""
@@ -71,7 +98,7 @@ class RuledView:
 
     def restore(self, plan: Plan) -> Plan:
         """Return the plan with the actions and the goal of the caller."""
-        actions, costs, penalties = list[Action](), list[float](), list[float]()
+        actions, costs, penalties = list[Action](), list[float](), [self._first_penalty]
         for action, cost in zip(plan.actions, plan.costs, strict=True):
             original, net, penalty = self.written.restore(action, cost)
             penalties.append(penalty)
@@ -118,3 +145,9 @@ class RuledView:
             f"rule {rule.rule}" if (rule := texts.get(fact.removeprefix("not "))) else fact for fact in facts
         )
         return tuple(lines)
+
+
+@lru_cache(32)
+def _resolve(rules: tuple[Rule, ...], names: frozenset[str]) -> RuleBook:
+    """Return the rules about actions of these names: resolved once, as planners are asked again and again."""
+    return RuleBook(rules, Names(names))

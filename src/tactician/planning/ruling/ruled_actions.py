@@ -15,11 +15,11 @@ from typing import Final, TypeAlias
 
 from tactician.frozen import frozen
 from tactician.planning.model import Action, Amount, Goal
-from tactician.planning.rules.automaton import DEAD, Acts, Atom, Automaton, Holds, Literals, Outside, Runs
-from tactician.planning.rules.rule import Rule
+from tactician.planning.rules import Rule
+from tactician.planning.ruling.automaton import DEAD, Acts, Atom, Automaton, Holds, Literals, Outside, Runs
 from tactician.planning.world import ConditionValue, WorldState
 
-_MOST_FORMS: Final = 1_000
+_MOST_FORMS: Final = 2_000
 PAID: Final = "paid"
 """The state of a preference that is broken, once its penalty is counted."""
 
@@ -131,7 +131,7 @@ def _find_truths(atom: Atom, action: Action, settled: bool | None) -> list[tuple
         case Acts():
             return [(True, {})]
         case Outside():
-            return [(False, {}), *((True, {name: not value}) for name, value in atom.condition.items())]
+            return [(False, {}), *((True, condition) for condition in atom.conditions)]
         case Holds():
             return _find_truths_after(atom, action, settled)
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tactician.frozen import frozen
 from tactician.planning.model import Action
-from tactician.planning.rules.automaton import DEAD
-from tactician.planning.rules.meaning import Vocabulary, build_automaton
-from tactician.planning.rules.rule import Rule
-from tactician.planning.rules.ruled_actions import RuledActions, RuledRule
+from tactician.planning.rules import Rule
+from tactician.planning.ruling.automaton import DEAD
+from tactician.planning.ruling.meaning import Vocabulary, build_automaton
+from tactician.planning.ruling.ruled_actions import RuledActions, RuledRule
 from tactician.planning.world import ConditionValue, WorldState
 
 _SEQUENCES_REMEMBERED = 8
@@ -28,8 +28,9 @@ class RuleBook:
     """
 
     def __init__(self, rules: Iterable[Rule], vocabulary: Vocabulary) -> None:
+        distinct = dict.fromkeys(rules)  # a rule that several places demand is kept once
         self.rules = tuple(
-            RuledRule(rule, build_automaton(rule, vocabulary), number) for number, rule in enumerate(rules, start=1)
+            RuledRule(rule, build_automaton(rule, vocabulary), number) for number, rule in enumerate(distinct, start=1)
         )
         self._written: OrderedDict[tuple[int, ...], RuledActions] = OrderedDict()
 
@@ -49,7 +50,8 @@ class RuleBook:
 
     def begin(self, world: WorldState | None) -> RuleProgress:
         """Return the state of a run that begins in this world; None for a world that is not known."""
-        return RuleProgress(self, tuple(rule.automaton.read(0, None, None, world) for rule in self.rules))
+        states = tuple(rule.automaton.read(0, None, None, world) for rule in self.rules)
+        return RuleProgress(self, states, is_beginning=True)
 
     def replay(self, history: Sequence[str], world: WorldState) -> RuleProgress:
         """Return the state after these successful actions, in whose last state the world is this one."""
@@ -66,10 +68,12 @@ class RuleProgress:
     Attributes:
         book: the rules
         states: a number for each rule; negative for a rule that is broken
+        is_beginning: True before the first action
     """
 
     book: RuleBook
     states: tuple[int, ...]
+    is_beginning: bool = False
 
     def after(self, action: str, before: WorldState | None, after: WorldState | None) -> RuleProgress:
         """Return the state after a successful action; None for a world that is not known."""
@@ -94,6 +98,14 @@ class RuleProgress:
         return [
             rule.rule for rule, state in self._hard() if rule.automaton.read(state, action.name, world, then) == DEAD
         ]
+
+    @property
+    def first_penalty(self) -> float:
+        """The price of the preferences that the world breaks before the first action."""
+        if not self.is_beginning:
+            return 0.0
+        pairs = zip(self.book.rules, self.states, strict=True)
+        return sum(rule.rule.penalty or 0.0 for rule, state in pairs if state == DEAD)
 
     @property
     def conditions(self) -> Mapping[str, ConditionValue]:

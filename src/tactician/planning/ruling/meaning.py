@@ -6,13 +6,13 @@ of a run, where only successful actions count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from datetime import timedelta
 from typing import Final, Protocol
 
 from tactician.frozen import frozen
-from tactician.planning.rules.automaton import Acts, Atom, Automaton, Holds, Literals, Outside, Runs, Truth
-from tactician.planning.rules.rule import Kind, Rule
+from tactician.planning.rules import Kind, Rule
+from tactician.planning.ruling.automaton import Acts, Atom, Automaton, Holds, Literals, Outside, Runs, Truth
 
 
 class Vocabulary(Protocol):
@@ -24,9 +24,12 @@ class Vocabulary(Protocol):
     def find_condition(self, text: str) -> Literals:
         """Return the condition of this name or expression."""
 
+    def find_opposite(self, text: str) -> Literals:
+        """Return the condition that the condition of this name or expression does not hold."""
+
 
 class Names:
-    """Vocabulary of a planner: a name that is no action is a condition."""
+    """Vocabulary of a planner: a name that is no action is a condition, and `not x` is its opposite."""
 
     def __init__(self, actions: frozenset[str]) -> None:
         self._actions = actions
@@ -36,8 +39,12 @@ class Names:
         return frozenset({name}) & self._actions
 
     def find_condition(self, text: str) -> Literals:
-        """Return the condition of this name; `not x` is its opposite."""
+        """Return the condition of this name."""
         return {text.removeprefix("not ").strip(): not text.startswith("not ")}
+
+    def find_opposite(self, text: str) -> Literals:
+        """Return that the condition of this name does not hold."""
+        return {name: not value for name, value in self.find_condition(text).items()}
 
 
 def build_automaton(rule: Rule, vocabulary: Vocabulary) -> Automaton:
@@ -94,14 +101,21 @@ def _sometime(rule: Rule, vocabulary: Vocabulary) -> Automaton:
 
 def _never(rule: Rule, vocabulary: Vocabulary) -> Automaton:
     runs = _read_actions(rule.arguments["action"], vocabulary)
-    when = rule.arguments.get("when")
-    conditions: tuple[Literals, ...] = () if when is None else _read(when, vocabulary).holds.conditions
-    atoms: tuple[Atom, ...] = (runs, *map(Outside, conditions))
+    atoms: tuple[Atom, ...] = (runs, *_read_outside(rule.arguments.get("when"), vocabulary))
 
     def step(state: Hashable, truth: Truth) -> Hashable | None:
-        return None if truth[0] and not (conditions and all(truth[1:])) else 0
+        return None if truth[0] and not (truth[1:] and all(truth[1:])) else 0
 
     return Automaton.build(atoms, 0, step, lambda state: True)
+
+
+def _read_outside(when: object, vocabulary: Vocabulary) -> Iterator[Outside]:
+    """Yield that each alternative of a condition is known not to hold."""
+    if isinstance(when, Mapping):
+        yield Outside(tuple({name: not value} for name, value in when.items()))
+    elif when is not None:
+        for text in str(when).split("|"):
+            yield Outside((vocabulary.find_opposite(text.strip()),))
 
 
 def _before(rule: Rule, vocabulary: Vocabulary) -> Automaton:

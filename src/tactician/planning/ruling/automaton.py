@@ -49,9 +49,13 @@ class Holds:
 
 @frozen
 class Outside:
-    """The condition is known not to hold before the step."""
+    """A condition is known not to hold before the step.
 
-    condition: Literals
+    Attributes:
+        conditions: alternatives, each of which rules the condition out
+    """
+
+    conditions: tuple[Literals, ...]
 
 
 Atom: TypeAlias = Runs | Acts | Holds | Outside
@@ -129,4 +133,4 @@ def _is_true(atom: Atom, action: str | None, before: WorldState | None, after: W
         case Holds():
             return atom.unseen if after is None else any(map(after.satisfies, atom.conditions))
         case Outside():
-            return before is None or any(before.get(name) == (not value) for name, value in atom.condition.items())
+            return before is None or any(map(before.satisfies, atom.conditions))
