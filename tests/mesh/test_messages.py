@@ -15,7 +15,6 @@ from tactician.errors import ConfigurationError
 from tactician.mesh.messages import (
     MAX_BYTES,
     MESSAGES,
-    Acceptance,
     Cancellation,
     Delivery,
     MeshMessage,
@@ -24,6 +23,7 @@ from tactician.mesh.messages import (
     MessageCodec,
     MessageError,
     Priority,
+    RequestAcceptance,
     create_asyncapi,
 )
 from tactician.testing import FakeClock
@@ -168,7 +168,7 @@ def test_a_signed_message_is_valid_for_a_time_and_a_command_once() -> None:
 
 def test_every_message_has_a_short_form_and_comes_back() -> None:
     messages: list[MeshMessage] = [
-        Acceptance(request_id="r", node="kitchen", position=3, expected_end=17.5),
+        RequestAcceptance(request_id="r", node="kitchen", position=3, expected_end=17.5),
         MeshReply(request_id="r", node="kitchen", status="completed", output={"a": [1, None]}),
         MeshRequest(id="r", sender="a", capability="c", priority=Priority.HIGH, delivery=Delivery.topic("t")),
     ]

@@ -7,10 +7,10 @@ from tactician.mesh.messages.codec import MESSAGES, Envelope, MessageCodec
 from tactician.mesh.messages.directives import CommandData, DirectiveMessage, DirectiveReceipt, TopicEvent
 from tactician.mesh.messages.message import MAX_BYTES, MeshMessage, ModelUsage, Priority
 from tactician.mesh.messages.replies import (
-    Acceptance,
     MeshReply,
     ProgressReport,
     RejectionReason,
+    RequestAcceptance,
     RequestFailure,
     RequestRejection,
     StatusReport,
@@ -43,7 +43,7 @@ __all__ = [
     "RequestUser",
     "Cancellation",
     "StatusQuery",
-    "Acceptance",
+    "RequestAcceptance",
     "ProgressReport",
     "MeshReply",
     "ModelUsage",

@@ -18,7 +18,7 @@ from tactician.mesh.messages.bounds import JsonObject, MessageError, parse_bound
 from tactician.mesh.messages.cards import CardQuery, NodeCard
 from tactician.mesh.messages.directives import DirectiveMessage, DirectiveReceipt, TopicEvent
 from tactician.mesh.messages.message import MAX_BYTES, MeshMessage
-from tactician.mesh.messages.replies import Acceptance, MeshReply, ProgressReport, StatusReport
+from tactician.mesh.messages.replies import MeshReply, ProgressReport, RequestAcceptance, StatusReport
 from tactician.mesh.messages.requests import Cancellation, MeshRequest, StatusQuery
 from tactician.mesh.messages.signing import MessageSigner
 
@@ -28,7 +28,7 @@ MESSAGES: Final[dict[str, type[MeshMessage]]] = {
     kind.EVENT: kind
     for kind in (
         MeshRequest,
-        Acceptance,
+        RequestAcceptance,
         ProgressReport,
         MeshReply,
         Cancellation,

@@ -63,8 +63,8 @@ class RequestFailure(MessagePart):
     message: Text
 
 
-class Acceptance(MeshMessage):
-    """Acceptance of a request, before the work begins.
+class RequestAcceptance(MeshMessage):
+    """RequestAcceptance of a request, before the work begins.
 
     Attributes:
         request_id: id of the request.
