@@ -17,7 +17,7 @@ class RunOptions(TypedDict, total=False):
     """Options of `Platform.run`.
 
     Attributes:
-        budget: budget of the run and of all nested runs; that of the Runnable by default.
+        budget: budget of the run and of all nested runs; by default the budget of the Runnable.
         conversation: conversation so far, which gets the input and the answer; see `Agent.run`.
         named: further objects for a planned agent, by their names.
         options: settings of the process of a planned agent.
