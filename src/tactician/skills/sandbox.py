@@ -23,7 +23,7 @@ WORK_FOLDER: Final = "/work"
 
 @frozen
 class ScriptLimits(ProgramLimits):
-    """Limits of scripts: those of programs, and the limits of a sandbox.
+    """Limits of scripts: the limits of programs, and of a sandbox.
 
     Attributes:
         network: true to let scripts in the sandbox use the network.
