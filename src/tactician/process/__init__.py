@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from tactician.process.people.questions import confirm as confirm
     from tactician.process.people.questions import create_suspension as create_suspension
     from tactician.process.process import AgentProcess as AgentProcess
-    from tactician.process.saving.saved_options import check_options as check_options
     from tactician.process.saving.saved_state import ProcessOrigin as ProcessOrigin
     from tactician.process.saving.saved_state import SavedState as SavedState
+    from tactician.process.saving.saved_state import check_options as check_options
     from tactician.process.saving.saved_state import is_process as is_process
     from tactician.process.saving.saved_state import read_board as read_board
     from tactician.process.saving.saved_state import read_history as read_history
@@ -122,9 +122,9 @@ else:
             "tactician.process.people.forms": "HINTS build_form build_label find_text_request parse_answer",
             "tactician.process.people.questions": "allow_questions ask_human confirm create_suspension",
             "tactician.process.process": "AgentProcess",
-            "tactician.process.saving.saved_options": "check_options",
             "tactician.process.saving.saved_state": (
-                "ProcessOrigin SavedState is_process read_board read_history read_origin read_state renew_processes"
+                "check_options ProcessOrigin SavedState is_process read_board read_history read_origin read_state "
+                "renew_processes"
             ),
             "tactician.process.saving.stored_objects": "decode_as decode_object encode_alone encode_object",
             "tactician.process.state.dialogue": "Dialogue Extent OutputChannel",

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from tactician.runs.context.context import find_current_user as find_current_user
     from tactician.runs.context.context import reset_current as reset_current
     from tactician.runs.context.context import set_current as set_current
-    from tactician.runs.context.formatting import find_formatter as find_formatter
-    from tactician.runs.context.formatting import format_data as format_data
-    from tactician.runs.context.formatting import with_formatter as with_formatter
-    from tactician.runs.context.pace import RequestPace as RequestPace
     from tactician.runs.context.parameters import RunParameter as RunParameter
     from tactician.runs.context.parameters import find_run_parameter as find_run_parameter
+    from tactician.runs.context.part_settings import RequestPace as RequestPace
+    from tactician.runs.context.part_settings import find_formatter as find_formatter
+    from tactician.runs.context.part_settings import format_data as format_data
+    from tactician.runs.context.part_settings import with_formatter as with_formatter
     from tactician.runs.context.services import Services as Services
     from tactician.runs.context.step_events import read_lines as read_lines
     from tactician.runs.context.telemetry import TELEMETRY as TELEMETRY
+    from tactician.runs.context.telemetry import find_trace_parent as find_trace_parent
     from tactician.runs.context.telemetry import load_capture_mode as load_capture_mode
+    from tactician.runs.context.telemetry import set_trace_source as set_trace_source
     from tactician.runs.context.telemetry import start_telemetry as start_telemetry
     from tactician.runs.context.threads import in_thread as in_thread
     from tactician.runs.context.threads import run_blocking as run_blocking
-    from tactician.runs.context.trace_context import find_trace_parent as find_trace_parent
-    from tactician.runs.context.trace_context import set_trace_source as set_trace_source
     from tactician.runs.life.claiming import claim_to_answer as claim_to_answer
     from tactician.runs.life.creation import CallerTools as CallerTools
     from tactician.runs.life.creation import RunKey as RunKey
@@ -156,14 +156,14 @@ else:
             "tactician.runs.context.context": (
                 "RunContext RunPlace find_capture_mode find_current_user reset_current set_current"
             ),
-            "tactician.runs.context.formatting": "find_formatter format_data with_formatter",
-            "tactician.runs.context.pace": "RequestPace",
             "tactician.runs.context.parameters": "RunParameter find_run_parameter",
+            "tactician.runs.context.part_settings": "find_formatter format_data with_formatter RequestPace",
             "tactician.runs.context.services": "Services",
             "tactician.runs.context.step_events": "read_lines",
-            "tactician.runs.context.telemetry": "TELEMETRY load_capture_mode start_telemetry",
+            "tactician.runs.context.telemetry": (
+                "TELEMETRY load_capture_mode start_telemetry find_trace_parent set_trace_source"
+            ),
             "tactician.runs.context.threads": "in_thread run_blocking",
-            "tactician.runs.context.trace_context": "find_trace_parent set_trace_source",
             "tactician.runs.life.claiming": "claim_to_answer",
             "tactician.runs.life.creation": (
                 "CallerTools RunKey create_durable_run create_record enqueue_run find_caller_tools"

@@ -1,10 +1,10 @@
-"""Telemetry that the settings of a project ask for."""
+"""Telemetry: what the settings of a project ask for, and the W3C trace context with which runs continue elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tactician.config import find_settings, load_settings
 from tactician.late_imports import Port
@@ -13,8 +13,10 @@ from tactician.trace import CaptureMode
 if TYPE_CHECKING:
     from tactician.config import TelemetrySettings
 
+TraceSource: TypeAlias = Callable[[str], str | None]
 TELEMETRY: Final[Port[Callable[[TelemetrySettings], None]]] = Port("telemetry")
 """The function that `tactician.integrations.otel` binds. It is loaded when the settings enable telemetry."""
+_sources: list[TraceSource] = []
 
 
 @cache
@@ -38,3 +40,13 @@ def start_telemetry() -> None:
     settings = find_settings()
     if settings is not None and settings.telemetry.enabled:
         TELEMETRY.load()(settings.telemetry)
+
+
+def set_trace_source(source: TraceSource) -> None:
+    """Set the function that returns the `traceparent` of a run, or of the code that runs, if the run has none yet."""
+    _sources[:] = [source]
+
+
+def find_trace_parent(run_id: str) -> str | None:
+    """Return the trace context with which a run can continue elsewhere; `None` when nobody traces."""
+    return _sources[0](run_id) if _sources else None

@@ -11,7 +11,7 @@ from tactician.events import new_id
 from tactician.frozen import frozen
 from tactician.llm import ToolSpec
 from tactician.runs.context.context import RunContext
-from tactician.runs.context.trace_context import find_trace_parent
+from tactician.runs.context.telemetry import find_trace_parent
 from tactician.runs.life.durable import DurableRun
 from tactician.runs.life.inputs import NO_TYPES, InputTypes, save_input
 from tactician.runs.outcomes.budget import NOTHING_SPENT, save_budget

@@ -13,7 +13,7 @@ from tactician.clock import pause
 from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError, StoreError
 from tactician.runs.context.context import RunContext
 from tactician.runs.context.step_events import StepEvents
-from tactician.runs.context.trace_context import find_trace_parent
+from tactician.runs.context.telemetry import find_trace_parent
 from tactician.runs.outcomes.budget import NOTHING_SPENT, Spent
 from tactician.runs.outcomes.errors import RunKilledError
 from tactician.runs.outcomes.result import RunResult

@@ -35,8 +35,8 @@ from tactician.runs.outcomes.suspension import PendingRequest, Response, find_su
 from tactician.runs.progress.record import REQUEST_KIND, RunRecord
 from tactician.runs.progress.store import RunStore
 from tactician.runs.reporting import report_run
+from tactician.runs.requests.answers import describe_answers, mark_answered, record_responses
 from tactician.runs.requests.respondents import NOBODY, Respondent, check_roles
-from tactician.runs.requests.responses import describe_answers, mark_answered, record_responses
 from tactician.runs.runnable import Input
 from tactician.stores import Lease
 

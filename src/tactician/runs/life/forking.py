@@ -22,8 +22,8 @@ from tactician.runs.progress.checkpoint import Checkpoint, Operation
 from tactician.runs.progress.record import RunHeader, RunRecord
 from tactician.runs.progress.steps import RunState, RunStep, Snapshot
 from tactician.runs.progress.store import RunStore
+from tactician.runs.requests.answers import mark_answered, record_responses
 from tactician.runs.requests.respondents import NOBODY, Respondent, check_roles
-from tactician.runs.requests.responses import mark_answered, record_responses
 from tactician.runs.runnable import Input
 from tactician.stores import AT_ONCE, Lease
 

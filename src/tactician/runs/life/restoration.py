@@ -18,7 +18,7 @@ from tactician.runs.progress.checkpoint import Checkpoint
 from tactician.runs.progress.record import RunRecord
 from tactician.runs.progress.steps import RunStart, RunState
 from tactician.runs.progress.store import RunStore
-from tactician.runs.requests.responses import collect_responses
+from tactician.runs.requests.answers import collect_responses
 from tactician.runs.user import ChatUser, ConversationId, find_conversation, find_user
 from tactician.stores import Lease
 

@@ -1,20 +1,47 @@
-"""Differences between a value and its copy that was read back from its JSON form."""
+"""JSON forms of values, as their types define them, and what differs in a value that is read back from its form."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from enum import Enum
+from functools import lru_cache
 from types import NoneType
 from typing import Final, Literal, TypeAlias
 
+import pydantic
+
 from tactician.frozen import frozen
-from tactician.runs.values.json_forms import write_json_form
 from tactician.runs.values.structures import MISSING, Structure, find_structure
 
 _LEAVES: Final = frozenset({str, int, float, bool, bytes, NoneType})
-
 Place: TypeAlias = Literal["value", "key", "private attribute"]
+
+
+def write_json_form(value: object, kind: object) -> pydantic.JsonValue:
+    """Return the JSON form of a value. Its fields have their own names there, not their aliases.
+
+    Raises:
+        Exception: when it has none; any, as types may bring code of their own.
+    """
+    plain: pydantic.JsonValue = _create_adapter(kind).dump_python(
+        value, mode="json", by_alias=False, round_trip=True, warnings=False
+    )
+    return plain
+
+
+def read_json_form(text: bytes, kind: object) -> object:
+    """Return the value of a JSON form that was written as text.
+
+    Raises:
+        Exception: when it is not a value of the type; any exception, as types may bring code of their own.
+    """
+    return _create_adapter(kind).validate_json(text, by_alias=False, by_name=True)
+
+
+@lru_cache(maxsize=1024)
+def _create_adapter(kind: Hashable) -> pydantic.TypeAdapter[object]:
+    return pydantic.TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which is hashable
 
 
 @frozen

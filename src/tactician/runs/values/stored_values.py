@@ -6,8 +6,7 @@ import pydantic
 from pydantic_core import PydanticSerializationError, to_json
 
 from tactician.errors import StoredStateError
-from tactician.runs.values.differences import find_difference
-from tactician.runs.values.json_forms import read_json_form, write_json_form
+from tactician.runs.values.differences import find_difference, read_json_form, write_json_form
 from tactician.runs.values.refusals import (
     describe_invalid,
     refuse_difference,
