@@ -19,7 +19,7 @@ from tactician.errors import (
 )
 from tactician.frozen import frozen
 from tactician.runs.context.context import MISSED_DEADLINE, RunContext, RunPlace, reset_current, set_current
-from tactician.runs.life.claiming import check_unanswered, claim_to_answer
+from tactician.runs.life.claiming import check_first, check_unanswered, claim_to_answer
 from tactician.runs.life.creation import OWNER, create_durable_run
 from tactician.runs.life.durable import DurableRun, LeaseTime
 from tactician.runs.life.endings import complete_run, create_resting_result, fail_run, suspend_run, terminate_run
@@ -36,7 +36,7 @@ from tactician.runs.progress.record import REQUEST_KIND, RunRecord
 from tactician.runs.progress.store import RunStore
 from tactician.runs.reporting import report_run
 from tactician.runs.requests.answers import describe_answers, mark_answered, record_responses
-from tactician.runs.requests.respondents import NOBODY, Respondent, check_roles
+from tactician.runs.requests.respondents import NOBODY, Respondent, check_roles, create_answered_error, find_answered
 from tactician.runs.runnable import Input
 from tactician.stores import Lease
 
@@ -191,14 +191,18 @@ async def keep_responses(
     The run takes them when it continues; any worker may continue it.
 
     Raises:
-        ResponseError: when the run does not wait for that, or the `Respondent` of the context lacks a required role.
+        ResponseError: when the run does not wait for that, or the `Respondent` of the context lacks a required role;
+            an `AlreadyAnsweredError` when a request has an answer.
         StoredStateError: when its state cannot be read, or an answer would not be read back equal.
     """
     restored = await restore_claimed(record, lease, context)
     async with restored.run.hold():
         pending = record.header.pending
+        check_first(record, responses)
         known = [request.id for request in pending]
         if unknown := responses.keys() - set(known):
+            if answered := find_answered(restored.tree, sorted(unknown)):
+                raise create_answered_error(record.run_id, answered)
             names = ", ".join(map(repr, sorted(unknown)))
             raise ResponseError(f"{record.name} does not wait for {names}; it waits for {known}")
         respondent = context.find(Respondent) or NOBODY
@@ -378,6 +382,7 @@ async def _claim(name: str, run_id: str, seconds: float, runs: RunStore) -> tupl
 
 async def _check_open(responses: Mapping[str, Response], record: RunRecord, context: RunContext) -> None:
     """Check that a run waits for answers to these requests, and has not taken any."""
+    check_first(record, responses)
     known = [request.id for request in record.header.pending]
     if unknown := sorted(responses.keys() - set(known)):
         await check_unanswered(record.run_id, unknown, context.services)
