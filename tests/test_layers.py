@@ -46,6 +46,8 @@ LATE = {
     "tactician.llm.pydantic_ai_adapter.requests": "the extra `pydantic-ai`",
     "tactician.llm.pydantic_ai_adapter.responses": "the extra `pydantic-ai`",
     "tactician.agents": "agents that a model supervises",
+    "tactician.agents.planned.single_action": "processes of agents that are not planned",
+    "tactician.platform.running": "runs by `Platform.run`",
     "tactician.agents.composition": "drawings, which notebooks and few programs show",
     "tactician.agents.supervision": "agents that a model supervises",
     "tactician.ai.samples": "generated examples, which few calls ask for",

@@ -34,7 +34,7 @@ PUBLIC = {
         action as_runnable by_name combine_specs component build_component_agent condition cost
         is_component is_component_class is_planned is_planned_class list_inner list_input_objects planned_agent
         planned_spec run_in_conversation
-        find_planned_specs find_process_spec find_start
+        build_process_spec find_planned_specs find_process_spec find_start
         raise_unless_completed resolve runnable state supervise
     """,
     "tactician.agents.flows": """
