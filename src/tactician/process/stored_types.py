@@ -94,6 +94,8 @@ F = TypeVar("F", bound=Callable[[dict[str, Any]], dict[str, Any]])  # any values
 C = TypeVar("C", bound=type)
 
 _LIBRARY, _DEPTH = "tactician", 3
+_EARLIER_HOMES: Final = {"tactician.tools.tool.ToolOutput": "tactician.tools.output"}
+"""Modules of classes of Tactician, which classes below this package cannot say with `formerly`."""
 _UPGRADES: Final = "__tactician_upgrades__"
 _NAMES: Final = "__tactician_former_names__"
 _NAME_IT: Final = "write the name that it had, with its module, as in @formerly('acme.sales.Purchase')"
@@ -174,14 +176,17 @@ def _check_name(name: object, owner: type) -> Iterator[str]:
 def list_stored_names(kind: type) -> tuple[str, ...]:
     """Return the names under which there may be objects of a type in a store; the last is the present name."""
     former: tuple[str, ...] = vars(kind).get(_NAMES, ())
-    return (*former, *_list_names_without_room(kind), type_name(kind))
+    return (*former, *_list_earlier_names(kind), type_name(kind))
 
 
-def _list_names_without_room(kind: type) -> Iterator[str]:
-    """Yield the name of a class of Tactician from the time when its package had no rooms."""
+def _list_earlier_names(kind: type) -> Iterator[str]:
+    """Yield the names of a class of Tactician from before its package had rooms, and its module others in it."""
     home = kind.__module__.split(".")
-    if home[0] == _LIBRARY and len(home) > _DEPTH:
-        yield ".".join([*home[: _DEPTH - 1], home[-1], kind.__qualname__])
+    if home[0] == _LIBRARY:
+        if len(home) > _DEPTH:
+            yield ".".join([*home[: _DEPTH - 1], home[-1], kind.__qualname__])
+        if (earlier := _EARLIER_HOMES.get(type_name(kind))) is not None:
+            yield f"{earlier}.{kind.__qualname__}"
 
 
 def version_of(kind: type) -> int:
