@@ -9,7 +9,7 @@ import pytest
 
 from tactician.planning import Action, AStarPlanner, Consultation, Goal, PlanningBudget, SearchLimitExceeded, WorldState
 from tactician.planning.budget import PlanningMeter
-from tactician.process.deliberation import PlanningTurns
+from tactician.process.deciding.deliberation import PlanningTurns
 
 SLICE = 0.003
 """Seconds of planning in an iteration of an event loop."""
@@ -106,7 +106,7 @@ async def test_all_decisions_together_take_a_slice_of_each_iteration_of_the_even
     monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     clock, iterations = WorkClock(), list[float]()
-    monkeypatch.setattr("tactician.process.deliberation.perf_counter", clock)
+    monkeypatch.setattr("tactician.process.deciding.deliberation.perf_counter", clock)
     turns = PlanningTurns.current()
 
     async def decide() -> None:
