@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from tactician.planning.model import Goal as Goal
     from tactician.planning.model import Plan as Plan
     from tactician.planning.planner import PlanningAlgorithm as PlanningAlgorithm
+    from tactician.planning.ruling.progress import RuleBook as RuleBook
+    from tactician.planning.ruling.progress import RuleProgress as RuleProgress
     from tactician.planning.search_trace import SearchMilestone as SearchMilestone
     from tactician.planning.search_trace import SearchTrace as SearchTrace
     from tactician.planning.utility import UtilityPlanner as UtilityPlanner
@@ -54,6 +56,7 @@ else:
             "tactician.planning.inquiry": "Determine",
             "tactician.planning.model": "NIRVANA Action Amount Goal Plan",
             "tactician.planning.planner": "PlanningAlgorithm",
+            "tactician.planning.ruling.progress": "RuleBook RuleProgress",
             "tactician.planning.search_trace": "SearchMilestone SearchTrace",
             "tactician.planning.utility": "UtilityPlanner",
             "tactician.planning.verdict": "Reason Verdict",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tactician.frozen import frozen
 
@@ -53,6 +53,11 @@ class Rule:
         """The time in which something has to happen, for `within` with a time."""
         limit = self.arguments.get("limit")
         return limit.total_seconds() if isinstance(limit, timedelta) else None
+
+    def to_data(self) -> dict[str, object]:
+        """Return the rule as data that has a JSON form: `{"rule": "before", "first": "verify", "then": "pay"}`."""
+        arguments = {name: _write_argument(argument) for name, argument in self.arguments.items()}
+        return {"rule": self.kind, **arguments, **({} if self.penalty is None else {"penalty": self.penalty})}
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -170,3 +175,34 @@ def _check_parts(name: str, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
     if any(rule.penalty is not None or rule.seconds is not None for rule in rules):
         raise ValueError(f"{name} combines rules without penalties and times")
     return rules
+
+
+def from_data(data: object) -> Rule:
+    """Return the rule of such data as `Rule.to_data` returns.
+
+    Raises:
+        TypeError: the data is no rule.
+        ValueError: an argument is out of range.
+    """
+    if not isinstance(data, Mapping) or data.get("rule") not in _MAKERS:
+        raise TypeError(f"a rule is an object such as {{'rule': 'before', 'first': 'a', 'then': 'b'}}, not {data!r}")
+    arguments = {str(name): value for name, value in data.items() if name not in ("rule", "penalty")}
+    if isinstance(limit := arguments.get("limit"), Mapping):
+        arguments["limit"] = timedelta(seconds=limit["seconds"])
+    parts = arguments.pop("rules", ())
+    made = _MAKERS[data["rule"]](*map(from_data, parts), **arguments)
+    return made if data.get("penalty") is None else prefer(made, data["penalty"])
+
+
+def _write_argument(argument: Event | int | timedelta | tuple[Rule, ...]) -> object:
+    if isinstance(argument, tuple):
+        return [rule.to_data() for rule in argument]
+    if isinstance(argument, timedelta):
+        return {"seconds": argument.total_seconds()}
+    return dict(argument) if isinstance(argument, Mapping) else argument
+
+
+_MAKERS: Final[Mapping[str, Callable[..., Rule]]] = {
+    maker.__name__: maker
+    for maker in (always, sometime, never, before, after, at_most, at_least, within, all_of, any_of)
+}

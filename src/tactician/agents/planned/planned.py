@@ -16,6 +16,7 @@ from tactician.agents.planned.signatures import Provide
 from tactician.conversation import Conversation
 from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
+from tactician.planning.rules import Rule
 from tactician.process import TOWARDS, Named, ProcessOptions
 from tactician.prompts import ContributorLike, LlmReference, as_contributor, check_reference
 from tactician.runs import Budget, Input, Response, RunContext, RunResult
@@ -127,6 +128,7 @@ def planned_agent(
     name: str | None = None,
     planner: Planner | str = Planner.GOAP,
     planning: PlanningBudget | None = None,
+    rules: Sequence[Rule] = (),
     resolvers: Mapping[type, Provide] | None = None,
     references: Sequence[LlmReference] = (),
     contributors: Sequence[ContributorLike] = (),
@@ -139,6 +141,7 @@ def planned_agent(
     name: str | None = None,
     planner: Planner | str = Planner.GOAP,
     planning: PlanningBudget | None = None,
+    rules: Sequence[Rule] = (),
     resolvers: Mapping[type, Provide] | None = None,
     references: Sequence[LlmReference] = (),
     contributors: Sequence[ContributorLike] = (),
@@ -155,6 +158,7 @@ def planned_agent(
         name: the class's name by default.
         planner: the planning algorithm: a `Planner`, or its value, as in `"utility"`.
         planning: limits of each decision of the planner; those of the platform by default.
+        rules: rules that each run keeps, and preferences, of `tactician.planning.rules`.
         resolvers: functions that fill parameters of these types, instead of the blackboard.
         references: references for the models of all actions.
         contributors: further parts of the instructions of these models.
@@ -176,7 +180,9 @@ def planned_agent(
         for member in added:
             setattr(owner, member, members[member])
         source = Source(owner, namespace, resolvers or {}, contributors=parts)
-        declared = AgentDeclaration(owner, label, purpose, planner, planning, source, added, _find_result_type(owner))
+        declared = AgentDeclaration(
+            owner, label, purpose, planner, planning, tuple(rules), source, added, _find_result_type(owner)
+        )
         setattr(owner, DECLARED, declared)
         return owner
 

@@ -16,6 +16,7 @@ from tactician.agents.planned.methods import Source
 from tactician.conversation import Conversation
 from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
+from tactician.planning.rules import Rule
 from tactician.process import (
     AgentProcess,
     Named,
@@ -62,6 +63,7 @@ class AgentDeclaration:
     description: str
     planner: Planner | str
     planning: PlanningBudget | None
+    rules: tuple[Rule, ...]
     source: Source
     added: frozenset[str]
     result_type: type | None = None
@@ -77,6 +79,7 @@ class AgentDeclaration:
                 self.description,
                 self.planner,
                 planning=self.planning,
+                rules=self.rules,
                 needs_goal=needs_goal,
             )
             self._check_result_type(self.compiled)

@@ -103,6 +103,7 @@ def supervise(
         states=(),  # its leader is there in all of them
         planner=AStarPlanner(),
         refresher=None,  # it would read the agent without its leader
+        rule_reader=None,
     )
 
 

@@ -24,7 +24,7 @@ Truth: TypeAlias = tuple[bool, ...]
 
 @frozen
 class Runs:
-    """The action of the step is one of these."""
+    """The action of the step is among these."""
 
     actions: frozenset[str]
 
@@ -91,7 +91,7 @@ class Automaton:
             ValueError: the rule is too large
         """
         if len(atoms) > _MOST_ATOMS:
-            raise ValueError(f"a rule can combine at most {_MOST_ATOMS} events, and this one has {len(atoms)}")
+            raise ValueError(f"a rule can combine at most {_MOST_ATOMS} events, and this has {len(atoms)}")
         numbers, table = {start: 0}, list[dict[Truth, int]]()
         for state in (states := [start]):  # grows as it goes
             row = dict[Truth, int]()

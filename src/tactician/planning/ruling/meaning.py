@@ -21,11 +21,8 @@ class Vocabulary(Protocol):
     def find_actions(self, name: str) -> frozenset[str]:
         """Return the actions of this name; none when it is the name of a condition."""
 
-    def find_condition(self, text: str) -> Literals:
-        """Return the condition of this name or expression."""
-
-    def find_opposite(self, text: str) -> Literals:
-        """Return the condition that the condition of this name or expression does not hold."""
+    def find_conditions(self, text: str, *, holds: bool = True) -> tuple[Literals, ...]:
+        """Return the alternatives of conditions under which the condition of this text holds, or does not hold."""
 
 
 class Names:
@@ -35,16 +32,12 @@ class Names:
         self._actions = actions
 
     def find_actions(self, name: str) -> frozenset[str]:
-        """Return the action of this name, if there is one."""
+        """Return the action of this name, if any."""
         return frozenset({name}) & self._actions
 
-    def find_condition(self, text: str) -> Literals:
-        """Return the condition of this name."""
-        return {text.removeprefix("not ").strip(): not text.startswith("not ")}
-
-    def find_opposite(self, text: str) -> Literals:
-        """Return that the condition of this name does not hold."""
-        return {name: not value for name, value in self.find_condition(text).items()}
+    def find_conditions(self, text: str, *, holds: bool = True) -> tuple[Literals, ...]:
+        """Return the condition of this name, or its opposite."""
+        return ({text.removeprefix("not ").strip(): holds is not text.startswith("not ")},)
 
 
 def build_automaton(rule: Rule, vocabulary: Vocabulary) -> Automaton:
@@ -76,7 +69,7 @@ def _read(event: object, vocabulary: Vocabulary, *, unseen: bool = False) -> _At
         named = vocabulary.find_actions(name)
         actions |= named
         if not named:
-            conditions.append(vocabulary.find_condition(name))
+            conditions.extend(vocabulary.find_conditions(name))
     return _Atoms(Runs(actions), Holds(tuple(conditions), unseen))
 
 
@@ -115,7 +108,7 @@ def _read_outside(when: object, vocabulary: Vocabulary) -> Iterator[Outside]:
         yield Outside(tuple({name: not value} for name, value in when.items()))
     elif when is not None:
         for text in str(when).split("|"):
-            yield Outside((vocabulary.find_opposite(text.strip()),))
+            yield Outside(vocabulary.find_conditions(text.strip(), holds=False))
 
 
 def _before(rule: Rule, vocabulary: Vocabulary) -> Automaton:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from tactician.frozen import frozen
 from tactician.planning.model import Action
 from tactician.planning.rules import Rule
-from tactician.planning.ruling.automaton import DEAD
+from tactician.planning.ruling.automaton import DEAD, Holds, Outside
 from tactician.planning.ruling.meaning import Vocabulary, build_automaton
 from tactician.planning.ruling.ruled_actions import RuledActions, RuledRule
 from tactician.planning.world import ConditionValue, WorldState
@@ -34,6 +35,13 @@ class RuleBook:
         )
         self._written: OrderedDict[tuple[int, ...], RuledActions] = OrderedDict()
 
+    @cached_property
+    def conditions(self) -> tuple[str, ...]:
+        """The names of the conditions in the rules."""
+        atoms = (atom for rule in self.rules for atom in rule.automaton.atoms)
+        literals = (each for atom in atoms if isinstance(atom, Holds | Outside) for each in atom.conditions)
+        return tuple(dict.fromkeys(name for condition in literals for name in condition))
+
     def write(self, actions: Sequence[Action]) -> RuledActions:
         """Return the actions under these rules; what was written last is remembered.
 
@@ -53,8 +61,8 @@ class RuleBook:
         states = tuple(rule.automaton.read(0, None, None, world) for rule in self.rules)
         return RuleProgress(self, states, is_beginning=True)
 
-    def replay(self, history: Sequence[str], world: WorldState) -> RuleProgress:
-        """Return the state after these successful actions, in whose last state the world is this one."""
+    def replay(self, history: Sequence[str], world: WorldState | None) -> RuleProgress:
+        """Return the state after these successful actions, which have led to this world."""
         progress = self.begin(None if history else world)
         for number, action in enumerate(history, start=1):
             progress = progress.after(action, None, world if number == len(history) else None)
@@ -75,8 +83,8 @@ class RuleProgress:
     states: tuple[int, ...]
     is_beginning: bool = False
 
-    def after(self, action: str, before: WorldState | None, after: WorldState | None) -> RuleProgress:
-        """Return the state after a successful action; None for a world that is not known."""
+    def after(self, action: str | None, before: WorldState | None, after: WorldState | None) -> RuleProgress:
+        """Return the state after a successful action, or after a change without any; None for an unknown world."""
         pairs = zip(self.book.rules, self.states, strict=True)
         return RuleProgress(
             self.book, tuple(rule.automaton.read(state, action, before, after) for rule, state in pairs)

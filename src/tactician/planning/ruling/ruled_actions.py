@@ -1,8 +1,8 @@
 """Rules as conditions: actions that carry the states of automata, so that each planner keeps the rules.
 
-The state of a rule is a set of conditions, of which a single one holds. An action that a rule cares about becomes
-several, one for each way in which the state may change, and a goal requires a state in which the run may end (as in
-Gerevini and Long 2005). A preference has one more state, in which it is broken and paid for (as in Keyder and Geffner
+The state of a rule is a set of conditions, of which exactly 1 holds. An action that a rule cares about becomes
+several, for each way in which the state may change, and a goal requires a state in which the run may end (as in
+Gerevini and Long 2005). A preference has a further state, in which it is broken and paid for (as in Keyder and Geffner
 2009). Actions that no rule cares about stay as they are.
 """
 
@@ -163,7 +163,7 @@ def _merge(mappings: Iterable[Literals]) -> Literals | None:
 
 
 def _join(moves: Mapping[_Move, set[_Target]]) -> Iterator[tuple[_Move, set[_Target]]]:
-    """Join moves that change nothing to a single one, and leave the others, so that an action has few forms."""
+    """Join moves that change nothing to a single move, and leave the others, so that an action has few forms."""
     idle = dict[frozenset[tuple[str, bool]], set[_Target]]()
     for (guard, target, penalty), origins in moves.items():
         if origins == {target}:
@@ -217,7 +217,7 @@ class RuledActions:
         return original, cost - penalty, penalty
 
     def translate(self, actions: Iterable[Action], world: WorldState) -> list[Action]:
-        """Return the forms in which these actions run one after the other from this world, as far as they can."""
+        """Return the forms in which these actions run in a row from this world, as far as they can."""
         steps = list[Action]()
         for action in actions:
             form = next((form for form in self._forms.get(id(action), ()) if form.is_runnable_in(world)), None)
@@ -253,9 +253,9 @@ class RuledActions:
 
 
 def _combine(first: Iterable[Form], second: Sequence[Form]) -> Iterator[Form]:
-    for one, other in product(first, second):
-        if (pre := _merge((one.pre, other.pre))) is not None:
-            yield Form(pre, {**one.effects, **other.effects}, one.penalty + other.penalty)
+    for earlier, form in product(first, second):
+        if (pre := _merge((earlier.pre, form.pre))) is not None:
+            yield Form(pre, {**earlier.effects, **form.effects}, earlier.penalty + form.penalty)
 
 
 def _add(cost: Amount, penalty: float) -> Amount:

@@ -116,7 +116,7 @@ class RuledView:
         return Plan(plan.goal, tuple(steps), plan.costs[: len(steps)], plan.value)
 
     def judge(self, about: Action, judge: Callable[[Action], Verdict]) -> Verdict:
-        """Return why an action is not in the plan: the best that can be said of one of its forms."""
+        """Return why an action is not in the plan: the best verdict on its forms."""
         if (forms := self.written.find_forms(about)) is None:
             return Verdict(about, "not offered")
         verdicts = [judge(form) for form in forms if not self._broken]

@@ -11,7 +11,8 @@ import pydantic
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
-from tactician.planning import Action, AStarPlanner, Goal, PlanningAlgorithm, PlanningBudget, WorldState
+from tactician.planning import Action, AStarPlanner, Goal, PlanningAlgorithm, PlanningBudget, RuleBook, WorldState
+from tactician.planning.rules import Rule
 from tactician.process.agent.operation import OperationContext
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.board.looks import Look, Looks
@@ -22,8 +23,8 @@ from tactician.prompts import PromptContributor
 from tactician.runs import RunContext
 from tactician.tools import ToolGroups, describe_unknown_groups
 
-Observe: TypeAlias = Callable[[OperationContext], bool | Awaitable[bool]]
-"""Evaluates a condition."""
+Observe: TypeAlias = Callable[[OperationContext], bool | Awaitable[bool] | None]
+"""Evaluates a condition; `None` where it is unknown."""
 
 
 Perform: TypeAlias = Callable[[OperationContext], Awaitable[object]]
@@ -34,6 +35,9 @@ Price: TypeAlias = Callable[[OperationContext], float | Awaitable[float]]
 
 Refresh: TypeAlias = "Callable[[PlannedAgentSpec], PlannedAgentSpec]"
 """Returns an agent with the classes that were loaded since it was read."""
+
+RuleReader: TypeAlias = "Callable[[PlannedAgentSpec, tuple[Rule, ...]], PlannedAgentSpec]"
+"""Returns an agent under other rules."""
 
 StuckHandler: TypeAlias = Callable[[ProcessHandle], Awaitable[bool | str]]
 """Adds what is missing to a process that is stuck, and returns whether to plan again; a text says why to."""
@@ -51,9 +55,11 @@ class Negation:
     condition: str
     observe: Observe
 
-    def __call__(self, context: OperationContext) -> bool | Awaitable[bool]:
+    def __call__(self, context: OperationContext) -> bool | Awaitable[bool] | None:
         """Evaluate the condition."""
         holds = self.observe(context)
+        if holds is None:
+            return None
         return not holds if isinstance(holds, bool) else self._negate(holds)
 
     async def _negate(self, holds: Awaitable[bool]) -> bool:
@@ -130,7 +136,9 @@ class PlannedAgentSpec:
         instance: the object whose methods the actions are.
         planner: planner that chooses the actions.
         planning: limits of each of its decisions; those of the platform, when `None`.
+        rule_reader: reads the agent under other rules; `None` for an agent whose rules speak of actions only.
         refresher: reads the agent anew when there are new subclasses of its types.
+        rule_book: the rules that each of its processes keeps; `None` without rules.
         recipe: for an agent that is composed of registered ones for a process: how to compose it elsewhere, as JSON.
     """
 
@@ -151,7 +159,9 @@ class PlannedAgentSpec:
     states: tuple[type, ...] = ()
     stuck_handler: StuckHandler | None = None
     recipe: Mapping[str, pydantic.JsonValue] | None = None
+    rule_book: RuleBook | None = None
     refresher: Refresh | None = field(default=None, repr=False, compare=False)
+    rule_reader: RuleReader | None = field(default=None, repr=False, compare=False)
     plannable: tuple[Action, ...] = field(init=False)
     pursued: tuple[Goal, ...] = field(init=False)
     _kinds: frozenset[type] = field(init=False, repr=False, compare=False)
@@ -187,6 +197,31 @@ class PlannedAgentSpec:
     def knows(self, value: object) -> bool:
         """Return whether the type of the value is one of `types`."""
         return type(value) in self._kinds
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that each of its processes keeps."""
+        return () if self.rule_book is None else tuple(ruled.rule for ruled in self.rule_book.rules)
+
+    @property
+    def is_led(self) -> bool:
+        """True when a model chooses the actions, instead of the planner."""
+        return any(action.leads for action in self.actions)
+
+    def with_rules(self, rules: Iterable[Rule]) -> PlannedAgentSpec:
+        """Return the same agent under further rules.
+
+        Raises:
+            DeclarationError: when a rule names what the agent does not know.
+        """
+        demanded = tuple(dict.fromkeys((*self.rules, *rules)))
+        if demanded == self.rules:
+            return self
+        if self.rule_reader is not None:
+            return self.rule_reader(self, demanded)
+        from tactician.planning.ruling.meaning import Names
+
+        return replace(self, rule_book=RuleBook(demanded, Names(frozenset(self._by_name))))
 
     def refresh(self) -> PlannedAgentSpec:
         """Return the same agent with the subclasses of its types that were loaded since it was read, and their actions.

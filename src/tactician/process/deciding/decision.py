@@ -10,6 +10,7 @@ from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.deciding.deliberation import PlanningTurns
 from tactician.process.deciding.observation import Observer
+from tactician.process.deciding.ruling import Ruling, read_rules
 from tactician.process.objects import get_state_declaration
 from tactician.process.state.state import ProcessState
 
@@ -17,19 +18,21 @@ _MOST_REPLANS: Final = 5
 
 
 class Decision(NamedTuple):
-    """The plan to follow, if any, the world and the actions that it was made for, and the action left out."""
+    """The plan to follow, if any, the world and the actions that it was made for, the action left out, the rules."""
 
     plan: Plan | None
     world: WorldState
     actions: tuple[Action, ...] = ()
     declined: Action | None = None
+    ruling: Ruling | None = None
 
 
 class PlanningTask(NamedTuple):
-    """The agent to plan for, the limits, a plan that may still work, and the last decision."""
+    """The agent to plan for, the limits, the time, a plan that may still work, and the last decision."""
 
     agent: PlannedAgentSpec
     budget: PlanningBudget
+    now: float = 0.0
     known: Plan | None = None
     last: Decision | None = None
 
@@ -42,17 +45,20 @@ async def decide(task: PlanningTask, state: ProcessState, observer: Observer) ->
     if state.replans >= _MOST_REPLANS + state.unstickings:
         return Decision(None, await observer.observe(), (), state.declined)
     world = await observer.look()
-    decision = await _decide_without(state.declined, task, world, observer)
+    ruling = await read_rules(task.agent, state, observer, task.now)
+    decision = await _decide_without(state.declined, task, world, observer, ruling)
     if decision.plan is None and state.replans and state.declined is not None:
-        decision = await _decide_without(None, task, world, observer)
+        decision = await _decide_without(None, task, world, observer, ruling)
     plan = decision.plan
+    if ruling is not None:  # another order might break a rule
+        return decision._replace(ruling=ruling)
     if plan is None or (arranged := state.order.arrange(plan, decision.world)) is plan:
         return decision
     return decision._replace(plan=arranged)
 
 
 async def _decide_without(
-    declined: Action | None, task: PlanningTask, world: WorldState, observer: Observer
+    declined: Action | None, task: PlanningTask, world: WorldState, observer: Observer, ruling: Ruling | None
 ) -> Decision:
     """Find the best plan that does without an action.
 
@@ -61,10 +67,10 @@ async def _decide_without(
     """
     decision = Decision(None, world, (), declined)
     for actions in iterate_scopes(task.agent, observer.board, task.agent.plannable_without(declined)):
-        plan = _continue_plan(task, world, actions)
+        plan = _continue_plan(task, world, actions) if ruling is None else None
         if plan is not None:
             return Decision(plan, world, actions, declined)
-        consultation = await _consult(task, decision.world, actions, observer)
+        consultation = await _consult(task, decision.world, actions, observer, ruling)
         decision = Decision(consultation.plan, consultation.world, actions, declined)
         if decision.plan is not None:
             break
@@ -80,13 +86,25 @@ def _continue_plan(task: PlanningTask, world: WorldState, actions: tuple[Action,
 
 
 async def _consult(
-    task: PlanningTask, world: WorldState, actions: tuple[Action, ...], observer: Observer
+    task: PlanningTask,
+    world: WorldState,
+    actions: tuple[Action, ...],
+    observer: Observer,
+    ruling: Ruling | None,
 ) -> Consultation:
     """Let the planner find the best plan of these actions, and answer its questions."""
     agent, turns = task.agent, PlanningTurns.current()
+    # Where a model leads, nothing is planned: the rules hold for what it calls.
+    history = () if ruling is None or agent.is_led else ruling.progress
     consultation = await turns.run(
         lambda: agent.planner.consult(
-            world, actions, agent.pursued, budget=task.budget, known=task.known, asks=bool(agent.conditions)
+            world,
+            actions,
+            agent.pursued,
+            budget=task.budget,
+            known=task.known,
+            asks=bool(agent.conditions),
+            history=history,
         )
     )
     while (question := await turns.advance(consultation)) is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from types import UnionType
 from typing import Annotated, Final
@@ -25,6 +25,7 @@ from tactician.errors import (
 from tactician.events import EventListener
 from tactician.frozen import frozen
 from tactician.planning import PlanningBudget
+from tactician.planning.rules import Rule, from_data
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.state.handle import ProcessHandle
 from tactician.process.stored_types import find_loaded_error, type_name
@@ -120,6 +121,16 @@ class Verbosity:
     debug: bool = False
 
 
+def _restore_rules(saved: object) -> tuple[Rule, ...]:
+    if not isinstance(saved, Sequence):
+        raise TypeError(f"the rules must be a sequence of rules, not {saved!r}")
+    return tuple(rule if isinstance(rule, Rule) else from_data(rule) for rule in saved)
+
+
+def _save_rules(rules: tuple[Rule, ...]) -> list[dict[str, object]]:
+    return [rule.to_data() for rule in rules]
+
+
 @frozen(kw_only=True)
 class ProcessOptions:
     """Settings of a process.
@@ -143,6 +154,7 @@ class ProcessOptions:
         verbosity: content of the log, by the logger `tactician.process` at the level INFO; no log, when `None`.
         on_event: function that is called with every event of the process, and of what runs inside it.
         planning: limits of each decision of the planner; those of the agent, else of the platform, when `None`.
+        rules: rules that the process keeps besides those of its agent, of `tactician.planning.rules`.
 
     Raises:
         ConfigurationError: when a value is out of range or of the wrong type.
@@ -161,6 +173,9 @@ class ProcessOptions:
     verbosity: Verbosity | None = None
     on_event: CodeOnly[EventListener | None] = None
     planning: PlanningBudget | None = None
+    rules: Annotated[
+        tuple[Rule, ...], pydantic.PlainValidator(_restore_rules), pydantic.PlainSerializer(_save_rules)
+    ] = ()
 
     def __post_init__(self) -> None:
         _need("budget", self.budget, Budget, "Budget(actions=50)")
@@ -169,6 +184,7 @@ class ProcessOptions:
         _need("blackboard", self.blackboard, Blackboard | None, "Blackboard(...)")
         _need("verbosity", self.verbosity, Verbosity | None, "Verbosity(plans=True)")
         _need("planning", self.planning, PlanningBudget | None, "PlanningBudget(time=5.0)")
+        _need_rules(self.rules)
         _need_name("memory_id", self.memory_id)
         _need_name("conversation_id", self.conversation_id)
         _need_function("on_event", self.on_event, "print")
@@ -191,6 +207,11 @@ class ProcessOptions:
 def _need(name: str, value: object, kind: type | UnionType, example: str) -> None:
     if not isinstance(value, kind):
         raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; write {name}={example}")
+
+
+def _need_rules(rules: object) -> None:
+    if not (isinstance(rules, tuple) and all(isinstance(rule, Rule) for rule in rules)):
+        raise ConfigurationError(f"ProcessOptions.rules is {rules!r}; write rules=(rules.before('a', 'b'),)")
 
 
 def _need_name(name: str, value: object) -> None:
