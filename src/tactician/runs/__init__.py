@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from tactician.runs.respondents import find_author as find_author
     from tactician.runs.respondents import has_answer as has_answer
     from tactician.runs.respondents import record_authors as record_authors
+    from tactician.runs.respondents import record_key as record_key
     from tactician.runs.restoration import restore_context as restore_context
     from tactician.runs.result import RunResult as RunResult
     from tactician.runs.runnable import Input as Input
@@ -183,7 +184,8 @@ else:
             "tactician.runs.parameters": "RunParameter find_run_parameter",
             "tactician.runs.reporting": "report_model_call report_retrieval",
             "tactician.runs.respondents": (
-                "NOBODY Respondent check_role create_answered_error find_answered find_author has_answer record_authors"
+                "NOBODY Respondent check_role create_answered_error find_answered find_author has_answer "
+                "record_authors record_key"
             ),
             "tactician.runs.restoration": "restore_context",
             "tactician.runs.result": "RunResult",
