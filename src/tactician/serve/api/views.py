@@ -103,9 +103,9 @@ def show_step(step: StepView, viewer: Viewer) -> StepForm:
 def conceal_run(run: RunView, person: Person) -> RunForm:
     """Return a run for a person who may not see it: that it is there, and the requests that the person may answer."""
     # What the form has is listed here, and not what it lacks: a new field of a run stays concealed.
-    told = RunView(run.id, run.name, run.kind, run.status, started_at=run.started_at, changed_at=run.changed_at)
+    shown = RunView(run.id, run.name, run.kind, run.status, started_at=run.started_at, changed_at=run.changed_at)
     return RunForm.show(
-        told,
+        shown,
         agent=run.name,
         job_status=_JOB_STATUSES.get(run.status, "unknown"),
         usage=UsageForm(input_tokens=0, output_tokens=0, cost=None),
