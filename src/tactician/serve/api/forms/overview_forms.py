@@ -5,7 +5,7 @@ from __future__ import annotations
 from tactician.documents import form_of
 from tactician.llm import DeploymentStatus
 from tactician.people import Person, Right
-from tactician.serve.api.forms import Form, RequestForm, UsageForm
+from tactician.serve.api.forms.forms import Form, RequestForm, UsageForm
 
 
 @form_of(Person)
