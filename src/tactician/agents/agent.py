@@ -25,12 +25,14 @@ from tactician.llm import NO_OPTIONS, LlmOptions, ModelLike
 from tactician.loop import Handoff, OutputType, TurnLoop, output_type
 from tactician.prompts import LlmReference, build_instructions
 from tactician.runs import READS_MESSAGES, Input, InputTypes, RunContext, Runnable, RunResult, messages_of
+from tactician.suggestions import suggest_options
 from tactician.tools import RunnableTool, Tool, Toolbox, ToolLike, snake_case
 
 T = TypeVar("T", default=str)
 T_co = TypeVar("T_co", covariant=True, default=str)
 
 
+@suggest_options
 class Agent(BaseRunnable[T_co]):
     """An agent that works with tools until it can answer.
 
