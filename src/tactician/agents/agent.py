@@ -134,7 +134,7 @@ class Agent(BaseRunnable[T_co]):
 
     @property
     def tools(self) -> Toolbox:
-        """The tools of the agent, with references, handoffs and workers, but without those of its tool groups."""
+        """The tools of the agent, with references, handoffs and workers, but without its tool groups' tools."""
         return self._current_tools()
 
     def replace_tools(self, tools: Sequence[ToolLike | LlmReference]) -> None:

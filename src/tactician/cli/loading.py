@@ -275,7 +275,7 @@ def _create_error(error: BaseException, path: Path, call: str = "") -> Configura
 
 
 def _advise(error: BaseException) -> str:
-    """Return advice to append to an error message, which begins with a full stop; empty when there is none."""
+    """Return advice to append to an error message, which begins with a full stop; empty where none helps."""
     if isinstance(error, AttributeError) and isinstance(error.obj, Coroutine):
         return ". Its call needs `await`; outside of async functions, use the method with `_sync`."
     if isinstance(error, AttributeError) and error.name and error.obj is not None:

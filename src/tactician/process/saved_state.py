@@ -1,4 +1,4 @@
-"""The state of a process as data that has a JSON form: what is in its checkpoint, and in that of a fork."""
+"""The state of a process as data that has a JSON form: what its checkpoint and a fork's checkpoint hold."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ProcessOrigin:
 
 
 def is_process(data: Mapping[str, object]) -> bool:
-    """Return whether the data of a checkpoint is that of a process."""
+    """Return whether a process wrote the data of a checkpoint."""
     return "origin" in data
 
 
@@ -127,7 +127,7 @@ def read_board(data: Mapping[str, object]) -> list[BoardChange]:
 
 
 def revive_all(items: Iterable[object], adapter: pydantic.TypeAdapter[list[T]]) -> list[T]:
-    """Return the objects that those of some items mean that are JSON, read all at once.
+    """Return the objects of the items that are JSON, read all at once.
 
     Raises:
         StoredStateError: when an object is not valid.

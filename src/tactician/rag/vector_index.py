@@ -108,7 +108,7 @@ class VectorIndex:
         return counts
 
     def replace(self, documents: Sequence[int], blocks: Iterable[VectorBlock]) -> VectorIndex:
-        """Return an index without the vectors of some documents, and with those of some blocks."""
+        """Return an index without the vectors of some documents, and with the vectors of some blocks."""
         return VectorIndex([*(block.drop(documents) for block in self._blocks), *blocks])
 
     def find_nearest(self, vector: Vector, top_k: int, documents: Collection[int] | None = None) -> list[RankedChunk]:
@@ -124,12 +124,12 @@ class VectorIndex:
         numpy = _import_numpy()
         if len(vector) != self.dimensions:
             raise ConfigurationError(
-                f"The embedding model makes vectors of {len(vector)} numbers, and the library has those of "
+                f"The embedding model makes vectors of {len(vector)} numbers, and the library has vectors of "
                 f"{self.dimensions} under its name. Name the model differently, or ingest the documents anew."
             )
         query = numpy.asarray(vector, dtype=numpy.float32)
         query = query / (float(numpy.linalg.norm(query)) or 1.0)
-        # By a single thread, which waits for memory and for nobody else: those of BLAS wait for each other.
+        # By a single thread, which waits for memory and for nobody else: BLAS's threads wait for each other.
         scores = numpy.concatenate([numpy.einsum("ij,j->i", block.matrix, query) for block in self._blocks])
         chunks = self._chunks
         if documents is not None:

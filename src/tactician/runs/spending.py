@@ -12,7 +12,7 @@ from tactician.runs.budget import BudgetMeter, Spent
 from tactician.runs.checkpoint import Changes, Checkpoint, Data, Operation, SavedCheckpoint, revive
 
 _KEY: Final = "@spent"
-"""Key of the checkpoint inside that of a run with a budget of its own."""
+"""Key of the checkpoint inside the checkpoint of a run with a budget of its own."""
 
 
 class SpentProgress:

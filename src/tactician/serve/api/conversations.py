@@ -1,4 +1,4 @@
-"""Operations on conversations. Those of a person are found by nobody else, without the role for them."""
+"""Operations on conversations. Nobody else finds a person's conversations, without the role for them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def send_message(call: Call) -> Form | Response:
 async def _request(
     service: AgentService, server: ApiServer, form: MessageForm, options: AgentOptions
 ) -> RunResult[object]:
-    """Return the answer to a message: that of an earlier run, if it has the key of the message."""
+    """Return the answer to a message: an earlier run's, if it has the key of the message."""
     run_id = await _find_earlier(server, options)
     if run_id is None:
         try:
@@ -76,7 +76,7 @@ async def _request(
 async def _stream(
     service: AgentService, server: ApiServer, form: MessageForm, options: AgentOptions
 ) -> AsyncGenerator[Event]:
-    """Yield the events of the run that answers a message: those of an earlier run, if it has the key."""
+    """Yield the events of the run that answers a message, or of an earlier run with the same key."""
     run_id = await _find_earlier(server, options)
     if run_id is None:
         try:

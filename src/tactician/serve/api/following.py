@@ -90,4 +90,4 @@ async def _find_result(server: ApiServer, view: RunView) -> RunResult[object]:
     record = await RunStore(server.platform.store).load(view.id, with_body=False)
     if record is not None and record.header.refuses_input:
         raise GuardrailError.restore(view.failure or "", result)
-    raise RunError(view.failure or f"The run {view.id} is {status}.", result)
+    raise RunError(view.failure or f"The run {view.id} {status.sentence}.", result)
