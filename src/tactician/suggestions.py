@@ -106,7 +106,7 @@ def _explain(
     label = _find_label(called, args)
     unknown = min(options.keys() - parameters.keys(), default=None)
     if unknown is not None and not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
-        return TypeError(_describe(label, unknown, parameters))
+        return TypeError(describe_unknown_option(label, unknown, parameters))
     if any(each.kind is each.VAR_POSITIONAL for each in parameters.values()):
         return error
     positional = [name for name, each in parameters.items() if each.kind is each.POSITIONAL_OR_KEYWORD]
@@ -121,7 +121,8 @@ def _find_label(called: Callable[..., object], args: Sequence[object]) -> str:
     return kind.__name__
 
 
-def _describe(label: str, name: str, parameters: Iterable[str]) -> str:
+def describe_unknown_option(label: str, name: str, parameters: Iterable[str]) -> str:
+    """Return the message about an option that a function does not have, with the option that was meant."""
     options = sorted({*parameters} - {"self", "cls", "input", "objects"})
     hint = did_you_mean(name, options) or _ADVICE.get(name) or f" Its options are {', '.join(options)}."
     return f"{label}() has no option {name!r}.{hint}"
