@@ -20,11 +20,30 @@ INNER = ("llm", "loop", "planning", "process", "runs", "flow", "tools")
 GIVEN = {
     *("AgentRegistry", "Broadcast", "ChatSession", "ComponentAgent", "ConversationStore", "Conversations"),
     *("DelegationContext", "DelegationDecision", "DelegationRequest", "DelegationResponse", "EnsembleResult"),
-    *("EventBus", "EventEmitter", "FirstOf", "FunctionRunnable", "GoalTool", "GuardrailRegistry"),
-    *("HeldLease", "InputGuardrails", "Masking", "McpPrompt", "McpReference", "Messages", "NestedEnsemble"),
+    *(
+        "EventBus",
+        "EventEmitter",
+        "EventFeed",
+        "FeedEntry",
+        "FirstOf",
+        "FunctionRunnable",
+        "GoalTool",
+        "GuardrailRegistry",
+    ),
+    *(
+        "HeldLease",
+        "Host",
+        "InputGuardrails",
+        "Masking",
+        "McpPrompt",
+        "McpReference",
+        "Messages",
+        "ModelMeter",
+        "NestedEnsemble",
+    ),
     *("OpenSpan", "RankedChunk", "RecordedEvent", "RepeatUntil", "RepeatUntilAcceptable", "Requests"),
-    *("RetrievedChunks", "RunReader", "RunView", "RunnableTool", "ScatterGather", "ScopedMemory"),
-    *("SimpleAgent", "Synthesis", "TaskOutputs", "Trace", "TypedRunnable"),
+    *("RetrievedChunks", "RunClient", "RunReader", "RunView", "RunnableTool", "ScatterGather", "ScopedMemory"),
+    *("SimpleAgent", "Synthesis", "TaskOutputs", "Trace", "TypedRunnable", "UsePoint"),
 }
 OFTEN_MADE = {"Blackboard", "RunContext", "RunPart", "RunResult"}
 NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
