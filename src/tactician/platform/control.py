@@ -87,7 +87,7 @@ class RunControl:
             names: names of agents; all by default.
             limit: how many runs of the store are read.
             newest_first: true to get the newest first, and those beyond the limit not at all.
-            after: number of the run before the first, in this order: that of the last run of an earlier list.
+            after: number of the run before the first, in this order: the last run of an earlier list.
         """
         statuses = (status,) if isinstance(status, str) else status
         return await self._reader.list(
@@ -204,12 +204,50 @@ class RunControl:
         return run_blocking(self.respond(run_id, request_id, response, role=role, by=by))
 
     @suggest_options
+    async def keep_answers(
+        self,
+        run_id: str,
+        responses: Mapping[str, Response],
+        *,
+        role: str | None = None,
+        by: str | None = None,
+        key: str | None = None,
+    ) -> bool:
+        """Keep answers to requests of a run that waits, and let any worker continue it.
+
+        Unlike `respond`, this continues nothing here, and what runs need not be registered here. A program that gets a
+        thousand answers keeps them all, and workers take one run after the other. Once this returns, the answers are in
+        the store.
+
+        Args:
+            run_id: the id of the run.
+            responses: the answers, by the ids of the requests.
+            role: the role of the person, as for `respond`.
+            by: the name of who answers, which the run keeps.
+            key: idempotency key of the answers. Given again with the same key, they are no error.
+
+        Returns:
+            False when the run has taken answers with this key before.
+
+        Raises:
+            ConfigurationError: when the platform has no store.
+            RunNotFoundError: when there is no such run.
+            RunConflictError: when somebody is continuing the run, or it has ended; an `AlreadyAnsweredError` when a
+                request has another answer: the first answer counts.
+            ResponseError: when the run does not wait for that, or the role is missing.
+            StoredStateError: when an answer cannot be stored.
+        """
+        if not self.services.is_durable:
+            raise ConfigurationError("Answers are kept in the store of the platform: Platform(store=...)")
+        return await self._runner.keep_answers(run_id, responses, Respondent(role, by, key))
+
+    @suggest_options
     async def resume(
         self, run_id: str, *objects: object, named: Named | None = None
     ) -> AgentProcess | RunResult[object]:
         """Continue a run that was paused or interrupted, is stuck, or whose worker has died, as far as it can go.
 
-        The objects go onto the blackboard of a process first, as those of `start` do: what a stuck process lacks.
+        The objects go onto the blackboard of a process first, as with `start`: what a stuck process lacks.
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -239,8 +277,8 @@ class RunControl:
     ) -> AgentProcess | RunResult[object]:
         """Start a new run from a past step of another, and run it as far as it can go.
 
-        The other run stays as it is, and may have ended, in whatever way. Its steps up to that step are those of the
-        fork, too; so `compare` shows what another model, input, answer or object would have done.
+        The other run stays as it is, and may have ended, in whatever way. Its steps up to that step become the steps of
+        the fork, too; so `compare` shows what another model, input, answer or object would have done.
 
         Args:
             run_id: id of the other run.

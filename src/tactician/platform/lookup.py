@@ -17,6 +17,7 @@ from tactician.process import AgentProcess, IdleProcess, PlannedAgentSpec, Proce
 from tactician.runs import (
     PROCESS_KIND,
     REQUEST_KIND,
+    Checkpoint,
     DurableRun,
     LeaseTime,
     RunContext,
@@ -117,8 +118,16 @@ class RunLookup:
         if await self.is_process(run_id):
             process = await self.process(run_id)
             return process.result if process.status is RunStatus.COMPLETED else None
-        record = await self.record(run_id)
-        return read_output((await self._runs.load_state(record)).tree)
+        return read_output(await self.find_tree(run_id))
+
+    async def find_tree(self, run_id: str) -> Checkpoint:
+        """Return the checkpoint of a run, as it is stored.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+            StoredStateError: when it cannot be read.
+        """
+        return (await self._runs.load_state(await self.record(run_id))).tree
 
     def find_runnable(self, record: RunRecord) -> BaseRunnable[object]:
         """Return what runs, where that is not a process.
@@ -157,8 +166,8 @@ class RunLookup:
             if (status := (await self.record(run_id)).status).is_terminal:
                 raise describe_end(run_id, status, is_kept=True)
             raise RunConflictError(
-                f"The run {run_id} is {status}: another worker is continuing it. If that worker has died, the run can "
-                "continue when its lease ends, after 30 seconds by default."
+                f"The run {run_id} {status.sentence}: another worker is continuing it. If that worker has died, the "
+                "run can continue when its lease ends, after 30 seconds by default."
             )
         return claimed
 
@@ -241,4 +250,4 @@ def describe_end(run_id: str, status: ProcessStatus, *, is_kept: bool = False) -
     if is_kept and status in (ProcessStatus.FAILED, ProcessStatus.TERMINATED):
         ways = f"`await platform.fork({run_id!r})`, or `tactician fork {run_id}`,"
         remedy = f" {ways} begins a new run that repeats only what failed."
-    return RunConflictError(f"The run {run_id} has ended, and is {status}: nothing continues it.{remedy}")
+    return RunConflictError(f"The run {run_id} {status.sentence}: nothing continues it.{remedy}")

@@ -41,11 +41,13 @@ from tactician.runs import (
     Services,
     claim_to_answer,
     create_durable_run,
+    has_answer,
+    keep_responses,
 )
 from tactician.stores import DocumentStore, Lease
 
 if TYPE_CHECKING:
-    from tactician.platform.dialogues import Dialogues
+    from tactician.platform.conversations import ProcessConversations
 
 Objects = tuple[object, ...]
 _REMEMBERED: Final = frozenset({ProcessStatus.COMPLETED, ProcessStatus.RESTING})
@@ -57,15 +59,17 @@ class Runner:
     Args:
         lookup: runs of the platform.
         services: services of the platform.
-        dialogues: returns the conversations of processes.
+        conversations: returns the conversations of processes.
     """
 
-    def __init__(self, lookup: RunLookup, services: Services, dialogues: Callable[[], Dialogues]) -> None:
+    def __init__(
+        self, lookup: RunLookup, services: Services, conversations: Callable[[], ProcessConversations]
+    ) -> None:
         self._lookup = lookup
         self._context = lookup.context
         self._processes = lookup.processes
         self._services = services
-        self._dialogues = dialogues
+        self._conversations = conversations
         self._spawned: set[asyncio.Task[AgentProcess]] = set()
 
     async def start(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
@@ -194,6 +198,23 @@ class Runner:
             await process.run_step()
         return process
 
+    async def keep_answers(self, run_id: str, responses: Mapping[str, Response], respondent: Respondent) -> bool:
+        """Keep answers to requests of a run that waits, and make it due. Return whether they are new to the run."""
+        process = self._processes.find(run_id)
+        try:
+            if process is not None and self._takes_answers(process, responses):
+                for request_id, response in responses.items():
+                    await process.keep_answer(request_id, response, respondent)
+                return True
+            claim = partial(self._lookup.claim, run_id)
+            claimed = await claim_to_answer(claim, run_id, responses.keys(), self._services)
+            await keep_responses(*claimed, self._context().inside({Respondent: respondent}), responses)
+        except AlreadyAnsweredError:
+            if respondent.key is None or not has_answer(await self._lookup.find_tree(run_id), respondent.key):
+                raise
+            return False
+        return True
+
     async def _resume_run(self, run_id: str) -> RunResult[object]:
         record = await self._lookup.record(run_id)
         runnable = self._lookup.find_runnable(record)
@@ -243,7 +264,7 @@ class Runner:
         """Hold the lease and the conversation of a process; then remember its findings, if it completed or rests."""
         keeper = process.keeper
         try:
-            async with nullcontext() if keeper is None else keeper.hold(), self._open_dialogue(process):
+            async with nullcontext() if keeper is None else keeper.hold(), self._open_conversation(process):
                 yield
         finally:
             self._processes.rest(process)
@@ -253,8 +274,8 @@ class Runner:
 
             await remember(self._services.store, memory_id, process)
 
-    def _open_dialogue(self, process: AgentProcess) -> AbstractAsyncContextManager[None]:
-        return nullcontext() if process.options.conversation_id is None else self._dialogues().open(process)
+    def _open_conversation(self, process: AgentProcess) -> AbstractAsyncContextManager[None]:
+        return nullcontext() if process.options.conversation_id is None else self._conversations().open(process)
 
 
 async def create_board(store: DocumentStore, agent: PlannedAgentSpec, options: ProcessOptions | None) -> Blackboard:
@@ -277,6 +298,6 @@ async def _add_objects(process: AgentProcess, objects: Objects, clock: Clock) ->
 
 
 async def _hear(process: AgentProcess, objects: Iterable[object]) -> None:
-    if (dialogue := process.dialogue) is not None:
-        dialogue.hear(objects)
-        await dialogue.flush()
+    if (conversation := process.conversation) is not None:
+        conversation.hear(objects)
+        await conversation.flush()

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from pydantic import JsonValue
 from typing_extensions import TypeForm
 
-from tactician.amounts import Positive
+from tactician.amounts import Count, Positive
 from tactician.ensemble.values.argument_kinds import (
     COUNT,
     LIST,
@@ -69,7 +69,7 @@ class DelegationRequest:
         expected_output: description of the output.
         scope: JSON values by names that bound the task; the worker reads them, and a handler has them as `values`.
         priority: how urgent the task is; a hint.
-        output_type: the type of the output; that of the worker by default.
+        output_type: the type of the output; the type of the worker by default.
         max_output_retries: number of further attempts at a valid output of the output type.
         metadata: JSON values for policies and audits, which neither the worker nor a model sees.
         id: the id that the response and the events have too; a random id by default.
@@ -85,7 +85,7 @@ class DelegationRequest:
     scope: Mapping[str, JsonValue] = field(default_factory=dict)
     priority: DelegationPriority = DelegationPriority.NORMAL
     output_type: TypeForm[object] | None = None
-    max_output_retries: int = 0
+    max_output_retries: Count = 0
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
     id: str = field(default_factory=new_id)
 

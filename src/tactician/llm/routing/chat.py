@@ -14,9 +14,10 @@ from tactician.llm.request_adapter import adapt_request
 from tactician.llm.routing.attempt import Attempt, Started
 from tactician.llm.routing.call import Restorer, RoutedCall
 from tactician.llm.routing.call_settings import CallSettings
-from tactician.llm.routing.retries import PASSING_FAILURES, SINGLE_ATTEMPT, Failure, RetryRule
+from tactician.llm.routing.retries import PASSING_FAILURES, SINGLE_ATTEMPT, Failure
 from tactician.llm.routing.routes import Route, RouteTable, Stage
 from tactician.llm.usage import NO_USAGE
+from tactician.resilience import RetryRule
 
 
 class ChatCall(RoutedCall[ModelRequest, Started]):
@@ -77,7 +78,7 @@ class StreamCall(ChatCall):
 
     def _send(self, attempt: Attempt, request: ModelRequest) -> Awaitable[Started]:
         if self._restorer is not None:
-            # The answer of an adapted request is restored as a whole: its deltas are not those of the answer.
+            # The answer of an adapted request is restored as a whole: its deltas are not the answer's.
             return super()._send(attempt, request)
         return attempt.open_stream(cast("LanguageModel", attempt.state.deployment.served_model).stream(request))
 

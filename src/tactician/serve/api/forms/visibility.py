@@ -24,7 +24,7 @@ def sees_run(person: Person, user: str | None) -> bool:
 
 def may_answer(person: Person, request: PendingRequest, *, sees_run: bool) -> bool:
     """Return whether a person may answer a request: with its role, or where it needs none, with sight of its run."""
-    if "answer" not in person.rights:
+    if "answer" not in person.rights or not request.is_for_people:
         return False
     role = request.required_role
     return sees_run if role is None else person.find_role(role) is not None
@@ -40,7 +40,7 @@ def may_read_conversation(person: Person, owner: str | None) -> bool:
 
 
 def find_owner(person: Person) -> str | None:
-    """Return the id of the user whose runs a person sees; `None` when the person sees those of all."""
+    """Return the id of the user whose runs a person sees; `None` when the person sees everybody's runs."""
     if "see" in person.rights:
         return None
     return "" if person.user is None else person.user.id

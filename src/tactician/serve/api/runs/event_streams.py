@@ -14,12 +14,12 @@ from tactician.frozen import frozen
 from tactician.platform import EventFeed, FeedEntry, RecordedEvent
 from tactician.process import ProcessEnded
 from tactician.runs import RunEnded, RunStatus
-from tactician.serve.api.history import create_end, read_earlier
-from tactician.serve.api.operations import ApiOperation, Call
-from tactician.serve.api.pictures import find_picture_address, link_event, link_pictures
-from tactician.serve.api.run_lookup import find_run, present_run
-from tactician.serve.api.sse import COMMENT, format_event
-from tactician.serve.api.visibility import READERS, find_owner
+from tactician.serve.api.forms.pictures import find_picture_address, link_event, link_pictures
+from tactician.serve.api.forms.visibility import READERS, find_owner
+from tactician.serve.api.runs.history import create_end, read_earlier
+from tactician.serve.api.runs.lookup import find_run, present_run
+from tactician.serve.api.serving.operations import ApiOperation, Call
+from tactician.serve.api.serving.sse import COMMENT, format_event
 from tactician.serve.problems import ApiError
 from tactician.trace import write_event
 
@@ -70,7 +70,7 @@ class _EventChoice:
             `None` for the events of all runs that the feed has.
         base: path at which the server is mounted, for the addresses of pictures.
         root: id of the outermost run; empty for a reader of all runs.
-        owner: id of the user whose runs the reader of all runs sees; those of all users by default.
+        owner: id of the user whose runs the reader of all runs sees; everybody's by default.
     """
 
     feed: EventFeed
@@ -82,12 +82,12 @@ class _EventChoice:
     owner: str | None = None
 
     def format(self, entries: Iterable[FeedEntry]) -> str:
-        """Return those of the entries that the reader wants, as text."""
+        """Return the entries that the reader wants, as text."""
         visible = (entry for entry in entries if self.owner in (None, entry.user))
         return "".join(self._format(entry) for entry in self._select(visible))
 
     def format_earlier(self, events: Iterable[RecordedEvent]) -> str:
-        """Return those of the events that the reader wants, as text: without ids, as the feed does not know them."""
+        """Return the events that the reader wants, as text: without ids, as the feed does not know them."""
         address = find_picture_address(self.root, self.base)
         chosen = self._select(events)
         return "".join(format_event(link_event(event.text, address), kind=event.type) for event in chosen)
@@ -122,7 +122,7 @@ class _EventChoice:
 
 
 async def _events(call: Call, run_id: str | None, after: int, choice: _EventChoice) -> AsyncGenerator[str]:
-    """Yield events as text. That of a run ends with the run."""
+    """Yield events as text. The stream of a run ends with the run."""
     feed = call.server.feed
     root = None if run_id is None else feed.find_root(run_id)
     is_whole = not after
