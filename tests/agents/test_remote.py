@@ -69,7 +69,7 @@ class KitchenChannel:
     def encode_answer(self, response: Response) -> JsonValue:
         return str(response)
 
-    def settle(self, question: JsonValue, answer: JsonValue, task: RemoteTask) -> RemoteOutput | None:
+    def read_reply(self, question: JsonValue, answer: JsonValue, task: RemoteTask) -> RemoteOutput | None:
         if question != "cooking":
             return None
         if answer == "burnt":

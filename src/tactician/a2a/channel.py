@@ -133,7 +133,7 @@ class A2aChannel:
         """Return a response as the parts of a message."""
         return encode_value(create_answer(response), tuple[A2aPart, ...])
 
-    def settle(self, question: JsonValue, answer: JsonValue, task: RemoteTask) -> RemoteOutput | None:
+    def read_reply(self, question: JsonValue, answer: JsonValue, task: RemoteTask) -> RemoteOutput | None:
         """Return `None`: each answer is sent to the agent."""
         return None
 

@@ -95,14 +95,14 @@ class RemoteChannel(Protocol):
         ...
 
     def open(self) -> AbstractAsyncContextManager[object]:
-        """Return a context manager in which the task is followed and cancelled, such as that of a connection."""
+        """Return a context manager in which the task is followed and cancelled, such as a connection."""
         ...
 
     async def follow(self, message: RemoteMessage | None, task: RemoteTask) -> RemoteOutput | RemoteWait:
         """Send the message, if any, and follow the task until it has completed or needs something.
 
         A channel that does not stay for the result returns a `RemoteWait`, for a request of the kind `"reply"`; see
-        `settle`.
+        `read_reply`.
 
         Raises:
             RunError: when the task fails, as `task.fail` describes it.
@@ -122,7 +122,7 @@ class RemoteChannel(Protocol):
         """Return the response to a request as JSON."""
         ...
 
-    def settle(self, question: JsonValue, answer: JsonValue, task: RemoteTask) -> RemoteOutput | None:
+    def read_reply(self, question: JsonValue, answer: JsonValue, task: RemoteTask) -> RemoteOutput | None:
         """Return the output, if the answer is the other machine's reply itself; `None` to send the answer there.
 
         Raises:
@@ -183,7 +183,7 @@ class RemoteTask:
         message = None
         if question is not None:
             answer = self._find_answer(question)
-            if (output := self._channel.settle(question, answer, self)) is not None:
+            if (output := self._channel.read_reply(question, answer, self)) is not None:
                 return await self._complete(output)
             message = self._create_message(f"answer-{self._count_questions()}", question=question, answer=answer)
         elif not self.id:
