@@ -25,7 +25,7 @@ from pydantic import JsonValue
 
 from tactician.a2a.connection import open_client
 from tactician.a2a.errors import RemoteTaskError, RemoteUnavailableError
-from tactician.a2a.events import RemoteTaskChanged
+from tactician.a2a.events import RemoteTaskChanged, complete_state
 from tactician.a2a.messages import A2aMessage, A2aPart, create_parts, get_value
 from tactician.a2a.questions import (
     IDEMPOTENCY_KEY,
@@ -102,7 +102,7 @@ class A2aChannel:
                     async for event in events:
                         await self._take(event, task)
             except TaskNotFoundError:
-                raise task.fail("is not known there any more") from None
+                raise task.fail("no longer exists at the agent") from None
             except UnsupportedOperationError:  # it has ended, or there are no streams
                 await self._look_up(task)
             except A2AClientError as error:
@@ -229,7 +229,7 @@ class A2aChannel:
             return RemoteWait(read_question(view.message, self._name).to_json())
         if not view.is_completed:
             reason = "; ".join(part.text for part in view.message if isinstance(part, Text))
-            raise task.fail(f"is {view.state}{f': {reason}' if reason else ''}")
+            raise task.fail(f"{complete_state(view.state)}{f': {reason}' if reason else ''}")
         saved = encode_value(view.result, tuple[A2aPart, ...])
         return RemoteOutput(get_value(view.result), saved, (Usage(requests=1, model=f"a2a:{self._name}"),))
 

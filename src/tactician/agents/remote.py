@@ -207,7 +207,7 @@ class RemoteTask:
             self.context.emit(TextReceived, text=text, answer_level=self.context.piece_level)
 
     def fail(self, problem: str) -> RunError:
-        """Return the error of a task with a problem, such as `"is not known there any more"`."""
+        """Return the error of a task with a problem, such as `"no longer exists at the agent"`."""
         task = f"the task {self.id}" if self.id else "the task"
         text = f"{self.name} ({self._channel.address}): {task} {problem}"
         return self._channel.create_error(escape_controls(text), self._create_failure(RunStatus.FAILED))
