@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tactician.agents.planned.annotations import find_subclasses
 from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.declaration_reader import read_declarations
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import ActionMethod, Declarations, Source
-from tactician.agents.planned.rule_names import RuleNames, add_rule_conditions, validate_rules
 from tactician.agents.planned.signatures import RunValueProvider
 from tactician.agents.planned.type_flow import TypeFlow, build_conditions, build_costs, build_observations
 from tactician.agents.planned.validation import (
@@ -26,8 +26,7 @@ from tactician.agents.planned.validation import (
 )
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
-from tactician.planning import Action, Amount, Goal, PlanningBudget, RuleBook
-from tactician.planning.rules import Rule
+from tactician.planning import Action, Amount, Goal, PlanningBudget
 from tactician.process import (
     ActionSpec,
     AgentProcess,
@@ -44,6 +43,10 @@ from tactician.process import (
     preserves_blackboard,
     type_name,
 )
+
+if TYPE_CHECKING:
+    from tactician.planning import RuleBook
+    from tactician.planning.rules import Rule
 
 
 def compile_classes(
@@ -70,14 +73,15 @@ def compile_classes(
     declared = read_declarations(sources, problems)
     words = ConditionNames(declared)
     problems.extend(validate_declarations(declared, words, needs_goal=needs_goal))
-    names = RuleNames(declared, words)
-    problems.extend(validate_rules(rules, names, declared))
+    book: RuleBook | None = None
+    if rules:
+        from tactician.agents.planned.rule_names import resolve_rules
+
+        declared, book = resolve_rules(rules, declared, words, problems)
     problems.extend(problem for source in sources for problem in validate_stuck_handler(source.kind))
     if problems:
         raise DeclarationError(", ".join(source.kind.__name__ for source in sources), problems)
     planner = Planner(planner)
-    book = RuleBook(rules, names) if rules else None
-    declared = add_rule_conditions(declared, names)
     spec = replace(
         _Compiler(declared, words).build_spec(name, description, planner, _build_stuck_handler(sources)),
         planning=planning,

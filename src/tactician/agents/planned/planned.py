@@ -16,12 +16,14 @@ from tactician.agents.planned.signatures import Provide
 from tactician.conversation import Conversation
 from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
-from tactician.planning.rules import Rule
 from tactician.process import TOWARDS, Named, ProcessOptions
 from tactician.prompts import ContributorLike, LlmReference, as_contributor, check_reference
 from tactician.runs import Budget, Input, Response, RunContext, RunResult
 from tactician.suggestions import suggest_options
 from tactician.tools import find_caller_namespace
+
+if TYPE_CHECKING:
+    from tactician.planning.rules import Rule
 
 C = TypeVar("C", bound=type)
 T_co = TypeVar("T_co", covariant=True, default=object)

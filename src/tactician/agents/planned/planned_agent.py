@@ -16,7 +16,6 @@ from tactician.agents.planned.methods import Source
 from tactician.conversation import Conversation
 from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
-from tactician.planning.rules import Rule
 from tactician.process import (
     AgentProcess,
     Named,
@@ -48,6 +47,7 @@ from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from tactician.diagrams import Diagram
+    from tactician.planning.rules import Rule
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=object)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Final, TypeAlias
@@ -12,6 +12,7 @@ from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.expressions import RULE_PREFIX, Expression, ExpressionError, parse_expression
 from tactician.agents.planned.methods import NOT, Declarations
 from tactician.agents.planned.unreachable import suggest_similar
+from tactician.planning import RuleBook
 from tactician.planning.rules import Rule
 
 Literals: TypeAlias = Mapping[str, bool]
@@ -94,7 +95,24 @@ def _merge(parts: Iterable[Literals]) -> Literals | None:
     return merged
 
 
-def validate_rules(rules: Iterable[Rule], names: RuleNames, declared: Declarations) -> Iterator[str]:
+def resolve_rules(
+    rules: Sequence[Rule], declared: Declarations, words: ConditionNames, problems: list[str]
+) -> tuple[Declarations, RuleBook | None]:
+    """Return the declarations with the conditions that the rules use, and the rules with their names resolved.
+
+    Mistakes are added to `problems`; then nothing is resolved.
+    """
+    names = RuleNames(declared, words)
+    mistakes = list(_find_mistakes(rules, names, declared))
+    problems.extend(mistakes)
+    if mistakes:
+        return declared, None
+    book = RuleBook(rules, names)
+    demanded = (*declared.demanded, *names.needed)
+    return replace(declared, demanded=demanded, expressions={**declared.expressions, **names.expressions}), book
+
+
+def _find_mistakes(rules: Iterable[Rule], names: RuleNames, declared: Declarations) -> Iterator[str]:
     """Yield a sentence for each name in a rule that the agent does not know."""
     actions = [action.name for action in declared.actions]
     for rule in rules:
@@ -134,9 +152,3 @@ def _list_leaves(rule: Rule) -> Iterator[Rule]:
         yield rule
     for part in rule.parts:
         yield from _list_leaves(part)
-
-
-def add_rule_conditions(declared: Declarations, names: RuleNames) -> Declarations:
-    """Return the declarations with the conditions that rules use."""
-    needed = (*declared.demanded, *names.needed)
-    return replace(declared, demanded=needed, expressions={**declared.expressions, **names.expressions})

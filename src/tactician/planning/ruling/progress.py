@@ -10,7 +10,7 @@ from tactician.frozen import frozen
 from tactician.planning.model import Action
 from tactician.planning.rules import Rule
 from tactician.planning.ruling.automaton import DEAD, Holds, Outside
-from tactician.planning.ruling.meaning import Vocabulary, build_automaton
+from tactician.planning.ruling.meaning import Names, Vocabulary, build_automaton
 from tactician.planning.ruling.ruled_actions import RuledActions, RuledRule
 from tactician.planning.world import ConditionValue, WorldState
 
@@ -34,6 +34,11 @@ class RuleBook:
             RuledRule(rule, build_automaton(rule, vocabulary), number) for number, rule in enumerate(distinct, start=1)
         )
         self._written: OrderedDict[tuple[int, ...], RuledActions] = OrderedDict()
+
+    @classmethod
+    def of_actions(cls, rules: Iterable[Rule], actions: Iterable[str]) -> RuleBook:
+        """Return rules about actions of these names; each other name is that of a condition."""
+        return cls(rules, Names(frozenset(actions)))
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
@@ -85,10 +90,11 @@ class RuleProgress:
 
     def after(self, action: str | None, before: WorldState | None, after: WorldState | None) -> RuleProgress:
         """Return the state after a successful action, or after a change without any; None for an unknown world."""
-        pairs = zip(self.book.rules, self.states, strict=True)
-        return RuleProgress(
-            self.book, tuple(rule.automaton.read(state, action, before, after) for rule, state in pairs)
-        )
+        return RuleProgress(self.book, tuple(rule.automaton.read(state, action, before, after) for rule, state in self))
+
+    def __iter__(self) -> Iterator[tuple[RuledRule, int]]:
+        """Return the rules, each with its state."""
+        return zip(self.book.rules, self.states, strict=True)
 
     @property
     def broken(self) -> list[Rule]:
@@ -112,16 +118,14 @@ class RuleProgress:
         """The price of the preferences that the world breaks before the first action."""
         if not self.is_beginning:
             return 0.0
-        pairs = zip(self.book.rules, self.states, strict=True)
-        return sum(rule.rule.penalty or 0.0 for rule, state in pairs if state == DEAD)
+        return sum(rule.rule.penalty or 0.0 for rule, state in self if state == DEAD)
 
     @property
     def conditions(self) -> Mapping[str, ConditionValue]:
         """The states as conditions of the world."""
-        pairs = zip(self.book.rules, self.states, strict=True)
-        return {name: value for rule, state in pairs for name, value in rule.write(state).items()}
+        return {name: value for rule, state in self for name, value in rule.write(state).items()}
 
     def _hard(self) -> Iterator[tuple[RuledRule, int]]:
-        for rule, state in zip(self.book.rules, self.states, strict=True):
+        for rule, state in self:
             if rule.rule.penalty is None:
                 yield rule, state

@@ -11,7 +11,6 @@ from typing import Final
 from tactician.planning.explanation import Explanation
 from tactician.planning.model import NIRVANA, Action, Goal, Plan
 from tactician.planning.rules import Rule
-from tactician.planning.ruling.meaning import Names
 from tactician.planning.ruling.progress import RuleBook, RuleProgress
 from tactician.planning.verdict import Reason, Verdict
 from tactician.planning.world import WorldState
@@ -150,4 +149,4 @@ class RuledView:
 @lru_cache(32)
 def _resolve(rules: tuple[Rule, ...], names: frozenset[str]) -> RuleBook:
     """Return the rules about actions of these names: resolved once, as planners are asked again and again."""
-    return RuleBook(rules, Names(names))
+    return RuleBook.of_actions(rules, names)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pydantic
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
-from tactician.planning import Action, AStarPlanner, Goal, PlanningAlgorithm, PlanningBudget, RuleBook, WorldState
-from tactician.planning.rules import Rule
+from tactician.planning import Action, AStarPlanner, Goal, PlanningAlgorithm, PlanningBudget, WorldState
 from tactician.process.agent.operation import OperationContext
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.board.looks import Look, Looks
@@ -22,6 +21,11 @@ from tactician.process.state.options import ActionRetryPolicy
 from tactician.prompts import PromptContributor
 from tactician.runs import RunContext
 from tactician.tools import ToolGroups, describe_unknown_groups
+
+if TYPE_CHECKING:
+    from tactician.planning import RuleBook
+    from tactician.planning.rules import Rule
+
 
 Observe: TypeAlias = Callable[[OperationContext], bool | Awaitable[bool] | None]
 """Evaluates a condition; `None` where it is unknown."""
@@ -219,9 +223,9 @@ class PlannedAgentSpec:
             return self
         if self.rule_reader is not None:
             return self.rule_reader(self, demanded)
-        from tactician.planning.ruling.meaning import Names
+        from tactician.planning import RuleBook
 
-        return replace(self, rule_book=RuleBook(demanded, Names(frozenset(self._by_name))))
+        return replace(self, rule_book=RuleBook.of_actions(demanded, self._by_name))
 
     def refresh(self) -> PlannedAgentSpec:
         """Return the same agent with the subclasses of its types that were loaded since it was read, and their actions.

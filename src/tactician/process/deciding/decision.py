@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tactician.planning import Action, Consultation, Plan, PlanningBudget, WorldState
 from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.deciding.deliberation import PlanningTurns
 from tactician.process.deciding.observation import Observer
-from tactician.process.deciding.ruling import Ruling, read_rules
 from tactician.process.objects import get_state_declaration
 from tactician.process.state.state import ProcessState
+
+if TYPE_CHECKING:
+    from tactician.process.deciding.ruling import Ruling
 
 _MOST_REPLANS: Final = 5
 
@@ -45,7 +47,7 @@ async def decide(task: PlanningTask, state: ProcessState, observer: Observer) ->
     if state.replans >= _MOST_REPLANS + state.unstickings:
         return Decision(None, await observer.observe(), (), state.declined)
     world = await observer.look()
-    ruling = await read_rules(task.agent, state, observer, task.now)
+    ruling = await _read_rules(task, state, observer)
     decision = await _decide_without(state.declined, task, world, observer, ruling)
     if decision.plan is None and state.replans and state.declined is not None:
         decision = await _decide_without(None, task, world, observer, ruling)
@@ -55,6 +57,14 @@ async def decide(task: PlanningTask, state: ProcessState, observer: Observer) ->
     if plan is None or (arranged := state.order.arrange(plan, decision.world)) is plan:
         return decision
     return decision._replace(plan=arranged)
+
+
+async def _read_rules(task: PlanningTask, state: ProcessState, observer: Observer) -> Ruling | None:
+    if (book := task.agent.rule_book) is None:
+        return None
+    from tactician.process.deciding.ruling import read_rules
+
+    return await read_rules(book, task.agent, state, observer, task.now)
 
 
 async def _decide_without(

@@ -9,24 +9,23 @@ from itertools import accumulate
 from tactician.errors import RuleRefusedError
 from tactician.planning import UNKNOWN, RuleBook, RuleProgress, WorldState
 from tactician.planning.rules import Rule
-from tactician.planning.ruling.ruled_actions import RuledRule
 from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.deciding.observation import Observer
 from tactician.process.state.state import ActionRun, ProcessState
 
 
-async def read_rules(agent: PlannedAgentSpec, state: ProcessState, observer: Observer, now: float) -> Ruling | None:
-    """Read what has happened since the last decision, and return where the process stands; `None` without rules.
+async def read_rules(
+    book: RuleBook, agent: PlannedAgentSpec, state: ProcessState, observer: Observer, now: float
+) -> Ruling:
+    """Read what has happened since the last decision, and return where the process stands.
 
     Args:
-        agent: the agent, with its rules.
+        book: the rules of the agent.
+        agent: the agent.
         state: the state of the process, which keeps how far its rules were read.
         observer: observer of the world of now.
         now: seconds since the epoch.
     """
-    book = agent.rule_book
-    if book is None:
-        return None
     world = await _observe(book, agent, observer)
     progress = _restore(book, state)
     news = state.history[state.rules_read :]
@@ -35,7 +34,7 @@ async def read_rules(agent: PlannedAgentSpec, state: ProcessState, observer: Obs
     progress = _read(progress, [run for run in news if has_succeeded(agent, run)], state, world)
     progress = _end_deadlines(progress, state, now)
     state.rules_read = len(state.history)
-    state.rule_states = {str(ruled.rule): number for ruled, number in _pair(progress)}
+    state.rule_states = {str(ruled.rule): number for ruled, number in progress}
     return Ruling(progress, world)
 
 
@@ -59,7 +58,7 @@ def _restore(book: RuleBook, state: ProcessState) -> RuleProgress | None:
     saved = state.rule_states
     names = [run.action for run in state.history[: state.rules_read] if run.error is None]
     replayed = book.replay(names, None)  # for a rule that is new since
-    numbers = tuple(saved.get(str(ruled.rule), number) for ruled, number in _pair(replayed))
+    numbers = tuple(saved.get(str(ruled.rule), number) for ruled, number in replayed)
     return RuleProgress(book, numbers, is_beginning=not names)
 
 
@@ -75,7 +74,7 @@ def _read(progress: RuleProgress, runs: Sequence[ActionRun], state: ProcessState
 def _end_deadlines(progress: RuleProgress, state: ProcessState, now: float) -> RuleProgress:
     """Return the progress in which the rules with a time that is over are broken."""
     numbers = list(progress.states)
-    for position, (ruled, number) in enumerate(_pair(progress)):
+    for position, (ruled, number) in enumerate(progress):
         limit, text = ruled.rule.seconds, str(ruled.rule)
         if limit is None or number in ruled.automaton.accepting:
             state.rule_timers.pop(text, None)
@@ -84,13 +83,9 @@ def _end_deadlines(progress: RuleProgress, state: ProcessState, now: float) -> R
     return replace(progress, states=tuple(numbers))
 
 
-def _pair(progress: RuleProgress) -> Iterator[tuple[RuledRule, int]]:
-    return zip(progress.book.rules, progress.states, strict=True)
-
-
-def explain_rules(agent: PlannedAgentSpec, state: ProcessState, world: WorldState) -> Iterator[str]:
+def explain_rules(book: RuleBook, agent: PlannedAgentSpec, state: ProcessState, world: WorldState) -> Iterator[str]:
     """Yield a sentence for each rule that keeps an action or a goal of a stuck process back."""
-    if agent.rule_book is None or (progress := _restore(agent.rule_book, state)) is None:
+    if (progress := _restore(book, state)) is None:
         return
     for rule in progress.broken:
         yield f"The rule {rule} is broken, so no action may start."

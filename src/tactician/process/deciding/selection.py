@@ -14,7 +14,6 @@ from tactician.process.deciding.concurrency import Occupancy, select_startable
 from tactician.process.deciding.decision import Decision, PlanningTask, decide
 from tactician.process.deciding.deliberation import PlanningSettings
 from tactician.process.deciding.observation import Observer
-from tactician.process.deciding.ruling import create_refusal, read_rules
 from tactician.process.state.events import ActionRefused, PlanMade, PlanningEnded, PlanningStarted
 from tactician.process.state.state import ProcessStatus
 from tactician.runs import Checkpoint
@@ -130,11 +129,13 @@ class ActionSelector:
             RuleRefusedError: when it would break a rule.
         """
         execution = self._execution
-        if execution.agent.rule_book is None:
+        if (book := execution.agent.rule_book) is None:
             return
+        from tactician.process.deciding.ruling import create_refusal, read_rules
+
         now = execution.context.clock.time()
-        ruling = await read_rules(execution.agent, self._state, self._create_observer(), now)
-        if ruling is not None and (rules := ruling.find_refusals(action)):
+        ruling = await read_rules(book, execution.agent, self._state, self._create_observer(), now)
+        if rules := ruling.find_refusals(action):
             execution.context.emit(ActionRefused, action=action.name, rules=tuple(map(str, rules)))
             raise create_refusal(action.name, rules)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from types import UnionType
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import pydantic
 
@@ -25,11 +25,17 @@ from tactician.errors import (
 from tactician.events import EventListener
 from tactician.frozen import frozen
 from tactician.planning import PlanningBudget
-from tactician.planning.rules import Rule, from_data
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.state.handle import ProcessHandle
 from tactician.process.stored_types import find_loaded_error, type_name
 from tactician.runs import Budget, restore_budget
+
+if TYPE_CHECKING:
+    from tactician.planning.rules import Rule
+
+    Rules: TypeAlias = tuple[Rule, ...]
+else:
+    Rules = tuple
 
 _PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError, ModelConnectionError, ConnectionError)
 
@@ -121,13 +127,15 @@ class Verbosity:
     debug: bool = False
 
 
-def _restore_rules(saved: object) -> tuple[Rule, ...]:
+def _restore_rules(saved: object) -> Rules:
+    from tactician.planning.rules import Rule, from_data
+
     if not isinstance(saved, Sequence):
         raise TypeError(f"the rules must be a sequence of rules, not {saved!r}")
     return tuple(rule if isinstance(rule, Rule) else from_data(rule) for rule in saved)
 
 
-def _save_rules(rules: tuple[Rule, ...]) -> list[dict[str, object]]:
+def _save_rules(rules: Rules) -> list[dict[str, object]]:
     return [rule.to_data() for rule in rules]
 
 
@@ -173,9 +181,7 @@ class ProcessOptions:
     verbosity: Verbosity | None = None
     on_event: CodeOnly[EventListener | None] = None
     planning: PlanningBudget | None = None
-    rules: Annotated[
-        tuple[Rule, ...], pydantic.PlainValidator(_restore_rules), pydantic.PlainSerializer(_save_rules)
-    ] = ()
+    rules: Annotated[Rules, pydantic.PlainValidator(_restore_rules), pydantic.PlainSerializer(_save_rules)] = ()
 
     def __post_init__(self) -> None:
         _need("budget", self.budget, Budget, "Budget(actions=50)")
@@ -210,6 +216,10 @@ def _need(name: str, value: object, kind: type | UnionType, example: str) -> Non
 
 
 def _need_rules(rules: object) -> None:
+    if rules == ():
+        return
+    from tactician.planning.rules import Rule
+
     if not (isinstance(rules, tuple) and all(isinstance(rule, Rule) for rule in rules)):
         raise ConfigurationError(f"ProcessOptions.rules is {rules!r}; write rules=(rules.before('a', 'b'),)")
 
