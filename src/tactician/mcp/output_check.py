@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from tactician.errors import ConfigurationError
 from tactician.mcp.errors import McpError
 from tactician.tools import SchemaCheck
-from tactician.tools.bounded_schema import TooManyChecksError
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -39,8 +38,6 @@ class OutputChecks:
             raise McpError(f"{name} has an output schema, but gave no structured content.")
         try:
             problems = check.find_problems(result.structured_content)
-        except TooManyChecksError:
-            return
         except ConfigurationError as error:
             raise McpError(f"{name} has an output schema that is not valid: {error}") from error
         if problems:

@@ -44,25 +44,24 @@ class SchemaCheck:
             raise InvalidArgumentsError(f"The arguments are not valid: they are not JSON: {error}") from error
         if not isinstance(values, dict):
             raise InvalidArgumentsError("The arguments are not valid: they must be a JSON object")
-        try:
-            problems = self.find_problems(values)
-        except TooManyChecksError as error:
-            problems = [str(error)]
+        if (problems := self.find_problems(values)) is None:
+            problems = ["checking them takes too long: write less"]
         if problems:
             raise InvalidArgumentsError(f"The arguments are not valid: {'; '.join(problems)}")
 
-    def find_problems(self, values: object) -> list[str]:
-        """Return what is wrong with values that were read from JSON.
+    def find_problems(self, values: object) -> list[str] | None:
+        """Return what is wrong with values that were read from JSON; `None` when checking them takes too long.
 
         Raises:
             ConfigurationError: when the schema itself is not valid.
-            TooManyChecksError: when checking them would take too long.
         """
         from referencing.exceptions import Unresolvable
 
         self._check_schema()
         try:
             mistakes = sorted(find_mistakes(self._schema, values), key=lambda one: list(map(str, one.absolute_path)))
+        except TooManyChecksError:
+            return None
         except (Unresolvable, RecursionError) as error:
             raise self._create_schema_error(str(error) or "it has no end") from error
         more = [f"and {len(mistakes) - _MOST_PROBLEMS} more"] if len(mistakes) > _MOST_PROBLEMS else []
