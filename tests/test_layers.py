@@ -27,6 +27,7 @@ LATE = {
     "tactician.resilience": "limits of calls, which few programs set",
     "tactician.people": "pydantic models, which few programs need",
     "tactician.serve.application": "the extra `serve`",
+    "tactician.mesh.transports.nats": "the extra `nats`",
     "tactician.mcp.bodies": "the extra `mcp`",
     "tactician.integrations.otel.listener": "the extra `otel`",
     "tactician.integrations.otel.providers": "the extra `otel`",

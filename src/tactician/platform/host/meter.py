@@ -12,7 +12,7 @@ from tactician.llm import NO_USAGE, Usage
 from tactician.loop import TurnCompleted, TurnFailed
 from tactician.runs import ModelReturned
 
-SPAN: Final = 60.0
+METER_SPAN: Final = 60.0
 """Seconds of each point."""
 DAY: Final = 24 * 3600.0
 COUNTED: Final = frozenset({TurnCompleted.type, TurnFailed.type, ModelReturned.type})
@@ -107,7 +107,7 @@ class ModelMeter:
         points = self._points.setdefault(model, {})
         if len(self._points) > _MOST_MODELS:
             self._points.popitem(last=False)
-        start = at - at % SPAN
+        start = at - at % METER_SPAN
         point = self._get_point(model, start)
         if len(points) > _MOST_POINTS:
             del points[min(points)]

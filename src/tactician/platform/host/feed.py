@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Final, TypeAlias
+
+from pydantic import JsonValue
 
 from tactician.clock import SYSTEM_CLOCK, Clock, Timeout
 from tactician.events import Event, new_id
@@ -16,7 +17,6 @@ from tactician.loop import TextReceived, ThinkingReceived
 from tactician.runs import find_capture_mode, find_current_user
 from tactician.secret_pieces import PieceMasking
 from tactician.secrets import Masking
-from tactician.serve.api.pictures import find_picture_address, link_pictures
 from tactician.trace import CaptureMode, write_event
 
 _UNREAD: Final = 1000
@@ -31,6 +31,7 @@ _QUIET: Final = 15.0
 """Seconds after which a reader hears that nothing has happened, so that the connection stays open."""
 
 _Piece: TypeAlias = TextReceived | ThinkingReceived
+Prepare: TypeAlias = Callable[[JsonValue], JsonValue]
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class FeedEntry:
     """Event with its number.
 
     Attributes:
-        number: place of the event among all events of the server, from 1.
+        number: place of the event among all events of the feed, from 1.
         root: id of the outermost run.
         event: the event.
         capture: how much of its run is captured.
@@ -81,19 +82,25 @@ class FeedEntry:
         """The id of the run around its run, if any."""
         return self.event.parent_id
 
-    def format(self, base: str = "") -> str:
-        """Return the event as JSON, made when it is first read at a server with a base path."""
-        if (text := self._texts.get(base)) is None:
-            text = self._texts[base] = self._write(base, is_brief=False)
+    def format(self, prepare: Prepare | None = None, place: str = "") -> str:
+        """Return the event as JSON, made when it is first read at a place.
+
+        Args:
+            prepare: function that changes the JSON values of the event before secrets are masked.
+            place: name of what `prepare` does, such as the path of the server that links pictures.
+        """
+        if (text := self._texts.get(place)) is None:
+            text = self._texts[place] = self._write(prepare, is_brief=False)
         return text
 
-    def format_briefly(self, base: str = "") -> str:
-        """Return the event as JSON, without the messages that an earlier event of the run has too."""
-        return self.format(base) if self.event.abbreviate() is self.event else self._write(base, is_brief=True)
+    def format_briefly(self, prepare: Prepare | None = None, place: str = "") -> str:
+        """Return the event as JSON, without the messages that an earlier event of the run has too; see `format`."""
+        if self.event.abbreviate() is self.event:
+            return self.format(prepare, place)
+        return self._write(prepare, is_brief=True)
 
-    def _write(self, base: str, *, is_brief: bool) -> str:
-        link = partial(link_pictures, address=find_picture_address(self.root, base))
-        return write_event(self.shown or self.event, self.capture, self.masking, is_brief=is_brief, prepare=link)
+    def _write(self, prepare: Prepare | None, *, is_brief: bool) -> str:
+        return write_event(self.shown or self.event, self.capture, self.masking, is_brief=is_brief, prepare=prepare)
 
 
 class _Reader:

@@ -1,4 +1,4 @@
-"""Memory of the server from before it started: use of models, and runs inside others, from events in the store."""
+"""Memory of a host from before it started: use of models, and runs inside others, from events in the store."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import asyncio
 from typing import Final
 
 from tactician.errors import StoreError, TacticianError
-from tactician.platform import Platform
-from tactician.serve.api.feed import EventFeed
-from tactician.serve.api.meter import COUNTED, DAY, ModelMeter
+from tactician.platform.host.feed import EventFeed
+from tactician.platform.host.meter import COUNTED, DAY, ModelMeter
+from tactician.platform.platform import Platform
 
 _MOST_RUNS: Final = 1000
 
 
 async def restore_memory(platform: Platform, feed: EventFeed, meter: ModelMeter) -> None:
-    """Read the events of the latest runs of the day before the server started, run by run beside other work.
+    """Read the events of the latest runs of the day before the host started, run by run beside other work.
 
     What they used is counted, and the runs inside them are found by their ids.
     """
