@@ -11,7 +11,7 @@ from typing import Final, cast
 _TYPES: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _MAX_DEPTH: Final = 8
 _MAX_SCHEMAS: Final = 5_000
-"""Schemas that are read for all hints: those of others may lead to themselves in many ways."""
+"""Schemas that are read for all hints: a schema of somebody else may lead to themselves in many ways."""
 _MAX_CLASSES: Final = 60
 _MAX_FIELDS: Final = 60
 _MAX_CHOICES: Final = 20
