@@ -17,7 +17,7 @@ from tactician.llm import Usage, UserMessage, messages_to_data
 from tactician.platform import ObjectView, RunTree, RunView, StepView, list_start_types
 from tactician.process import ActionRun, UserInput
 from tactician.runs import InputTypes, PendingRequest, Runnable
-from tactician.serve.api.forms import (
+from tactician.serve.api.forms.forms import (
     ActionForm,
     AgentForm,
     DiagramEdgeForm,
@@ -32,9 +32,9 @@ from tactician.serve.api.forms import (
     StepForm,
     UsageForm,
 )
-from tactician.serve.api.pictures import find_picture_address, link_pictures
-from tactician.serve.api.viewer import Viewer
-from tactician.serve.api.visibility import may_answer
+from tactician.serve.api.forms.pictures import find_picture_address, link_pictures
+from tactician.serve.api.forms.viewer import Viewer
+from tactician.serve.api.forms.visibility import may_answer
 from tactician.tools import TypedInput
 
 _CHAT_TYPES: Final = (Conversation, ChatUser, UserMessage)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tactician.people import Right
-from tactician.serve.api.forms import Form, RequestForm
+from tactician.serve.api.forms.forms import Form, RequestForm
 
 
 class MeForm(Form):
