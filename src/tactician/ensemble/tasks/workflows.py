@@ -86,7 +86,7 @@ class Workflow(str):
     def find_last_tasks(self, tasks: Sequence[Task]) -> tuple[Task, ...]:
         """Return the tasks that the work ends with: those whose outputs no other one reads.
 
-        The output of the last of them is that of the ensemble or the phase.
+        The last task's output becomes the output of the ensemble or the phase.
         """
         read = {other.id for task in tasks for other in task.named_context}
         return tuple(task for task in tasks if task.id not in read)
