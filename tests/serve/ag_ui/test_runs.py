@@ -257,7 +257,7 @@ class TestEnds:
     @pytest.mark.parametrize(
         ("ids", "words"),
         [
-            (["nonsense"], "must be that of an interrupt"),
+            (["nonsense"], "must belong to an interrupt"),
             (["a:1", "b:2"], "all of the same run"),
             (["nothing:1"], "nothing"),
             (["{run}:other"], "does not wait for other"),
