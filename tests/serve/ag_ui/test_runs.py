@@ -258,7 +258,7 @@ class TestEnds:
         ("ids", "words"),
         [
             (["nonsense"], "must belong to an interrupt"),
-            (["a:1", "b:2"], "all of the same run"),
+            (["a:1", "b:2"], "all to the same run"),
             (["nothing:1"], "nothing"),
             (["{run}:other"], "does not wait for other"),
             ([], ""),
