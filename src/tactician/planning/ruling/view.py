@@ -60,7 +60,7 @@ class RuledView:
         *,
         looks_ahead: bool,
     ) -> RuledView | None:
-        """Return what a planner sees under rules; None where there are none.
+        """Return what a planner sees under rules; None without rules.
 
         Args:
             rules: the rules of the planner
