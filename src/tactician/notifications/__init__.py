@@ -1,4 +1,4 @@
-"""Notifications of other programs: signed, sent to addresses that were checked, and again a few times when they fail."""
+"""Notifications of other programs: signed, sent to addresses that were checked, and again when they fail."""
 
 from tactician.notifications.signatures import create_webhook_secret, sign_webhook
 from tactician.notifications.webhooks import (

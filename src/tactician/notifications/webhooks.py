@@ -69,7 +69,7 @@ async def check_webhook_address(url: str, *, allows_private: bool = False) -> No
 class WebhookSender:
     """Sender of webhooks.
 
-    An address is checked whenever a connection is made, so that a name which changes its address reaches nothing private.
+    An address is checked whenever a connection is made, so that a name that becomes private reaches nothing.
     Redirects are not followed. A message that fails for a passing reason is sent again with the same id, after pauses
     that grow with full jitter.
 
@@ -165,7 +165,9 @@ class WebhookSender:
             from aiohttp import ClientSession, ClientTimeout, TCPConnector
 
             guard = None if self._allows_private else _open_public_socket
-            connector = TCPConnector(socket_factory=guard, happy_eyeballs_delay=None, use_dns_cache=False, force_close=True)
+            connector = TCPConnector(
+                socket_factory=guard, happy_eyeballs_delay=None, use_dns_cache=False, force_close=True
+            )
             session = ClientSession(connector=connector, timeout=ClientTimeout(total=None), trust_env=False)
             self._session = await self._closing.enter_async_context(session)
         return self._session
