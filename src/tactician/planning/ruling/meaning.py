@@ -15,8 +15,8 @@ from tactician.planning.rules import Kind, Rule
 from tactician.planning.ruling.automaton import Acts, Atom, Automaton, Holds, Literals, Outside, Runs, Truth
 
 
-class Vocabulary(Protocol):
-    """Names that rules may use: it knows which of them are actions."""
+class RuleVocabulary(Protocol):
+    """ActionNames that rules may use: it knows which of them are actions."""
 
     def find_actions(self, name: str) -> frozenset[str]:
         """Return the actions of this name; none when it is the name of a condition."""
@@ -25,8 +25,8 @@ class Vocabulary(Protocol):
         """Return the alternatives of conditions under which the condition of this text holds, or does not hold."""
 
 
-class Names:
-    """Vocabulary of a planner: a name that is no action is a condition, and `not x` is its opposite."""
+class ActionNames:
+    """RuleVocabulary of a planner: a name that is no action is a condition, and `not x` is its opposite."""
 
     def __init__(self, actions: frozenset[str]) -> None:
         self._actions = actions
@@ -40,7 +40,7 @@ class Names:
         return ({text.removeprefix("not ").strip(): holds is not text.startswith("not ")},)
 
 
-def build_automaton(rule: Rule, vocabulary: Vocabulary) -> Automaton:
+def build_automaton(rule: Rule, vocabulary: RuleVocabulary) -> Automaton:
     """Return the automaton of a rule.
 
     Raises:
@@ -60,7 +60,7 @@ class _Atoms:
         return self.runs, self.holds
 
 
-def _read(event: object, vocabulary: Vocabulary, *, unseen: bool = False) -> _Atoms:
+def _read(event: object, vocabulary: RuleVocabulary, *, unseen: bool = False) -> _Atoms:
     """Read an event: each alternative is an action or a condition."""
     if isinstance(event, Mapping):
         return _Atoms(Runs(frozenset()), Holds((event,), unseen))
@@ -73,26 +73,26 @@ def _read(event: object, vocabulary: Vocabulary, *, unseen: bool = False) -> _At
     return _Atoms(Runs(actions), Holds(tuple(conditions), unseen))
 
 
-def _read_actions(event: object, vocabulary: Vocabulary) -> Runs:
+def _read_actions(event: object, vocabulary: RuleVocabulary) -> Runs:
     """Read the names of actions; a name that is not offered never runs."""
     return Runs(frozenset().union(*(vocabulary.find_actions(name.strip()) for name in str(event).split("|"))))
 
 
-def _always(rule: Rule, vocabulary: Vocabulary) -> Automaton:
+def _always(rule: Rule, vocabulary: RuleVocabulary) -> Automaton:
     holds = _read(rule.arguments["condition"], vocabulary, unseen=True).holds
     return Automaton.build(
         (holds,), 0, lambda state, truth: 0 if truth[0] else None, lambda state: True, lambda state: {0: True}
     )
 
 
-def _sometime(rule: Rule, vocabulary: Vocabulary) -> Automaton:
+def _sometime(rule: Rule, vocabulary: RuleVocabulary) -> Automaton:
     event = _read(rule.arguments["event"], vocabulary)
     return Automaton.build(
         event.both(), False, lambda seen, truth: seen is True or any(truth), lambda seen: seen is True, _not_yet
     )
 
 
-def _never(rule: Rule, vocabulary: Vocabulary) -> Automaton:
+def _never(rule: Rule, vocabulary: RuleVocabulary) -> Automaton:
     runs = _read_actions(rule.arguments["action"], vocabulary)
     atoms: tuple[Atom, ...] = (runs, *_read_outside(rule.arguments.get("when"), vocabulary))
 
@@ -102,7 +102,7 @@ def _never(rule: Rule, vocabulary: Vocabulary) -> Automaton:
     return Automaton.build(atoms, 0, step, lambda state: True)
 
 
-def _read_outside(when: object, vocabulary: Vocabulary) -> Iterator[Outside]:
+def _read_outside(when: object, vocabulary: RuleVocabulary) -> Iterator[Outside]:
     """Yield that each alternative of a condition is known not to hold."""
     if isinstance(when, Mapping):
         yield Outside(tuple({name: not value} for name, value in when.items()))
@@ -111,7 +111,7 @@ def _read_outside(when: object, vocabulary: Vocabulary) -> Iterator[Outside]:
             yield Outside(vocabulary.find_conditions(text.strip(), holds=False))
 
 
-def _before(rule: Rule, vocabulary: Vocabulary) -> Automaton:
+def _before(rule: Rule, vocabulary: RuleVocabulary) -> Automaton:
     first = _read(rule.arguments["first"], vocabulary)
     then = _read_actions(rule.arguments["then"], vocabulary)
 
@@ -123,7 +123,7 @@ def _before(rule: Rule, vocabulary: Vocabulary) -> Automaton:
     return Automaton.build((*first.both(), then), False, step, lambda state: True, _not_yet)
 
 
-def _after(rule: Rule, vocabulary: Vocabulary) -> Automaton:
+def _after(rule: Rule, vocabulary: RuleVocabulary) -> Automaton:
     action = _read_actions(rule.arguments["action"], vocabulary)
     following = _read(rule.arguments["following"], vocabulary)
 
@@ -135,7 +135,7 @@ def _after(rule: Rule, vocabulary: Vocabulary) -> Automaton:
     return Automaton.build((*following.both(), action), False, step, lambda is_pending: is_pending is False)
 
 
-def _at_most(rule: Rule, vocabulary: Vocabulary) -> Automaton:
+def _at_most(rule: Rule, vocabulary: RuleVocabulary) -> Automaton:
     most, runs = rule.arguments["count"], _read_actions(rule.arguments["action"], vocabulary)
 
     def step(count: Hashable, truth: Truth) -> Hashable | None:
@@ -146,7 +146,7 @@ def _at_most(rule: Rule, vocabulary: Vocabulary) -> Automaton:
     return Automaton.build((runs,), 0, step, lambda count: True)
 
 
-def _at_least(rule: Rule, vocabulary: Vocabulary) -> Automaton:
+def _at_least(rule: Rule, vocabulary: RuleVocabulary) -> Automaton:
     least, runs = rule.arguments["count"], _read_actions(rule.arguments["action"], vocabulary)
 
     def step(count: Hashable, truth: Truth) -> Hashable:
@@ -155,7 +155,7 @@ def _at_least(rule: Rule, vocabulary: Vocabulary) -> Automaton:
     return Automaton.build((runs,), 0, step, lambda count: count == least)
 
 
-def _within(rule: Rule, vocabulary: Vocabulary) -> Automaton:
+def _within(rule: Rule, vocabulary: RuleVocabulary) -> Automaton:
     event = _read(rule.arguments["event"], vocabulary)
     limit, begin = rule.arguments["limit"], rule.arguments.get("after")
     most = None if isinstance(limit, timedelta) else limit
@@ -215,15 +215,15 @@ def _not_yet(state: Hashable) -> Mapping[int, bool]:
     return {} if state is True else {1: False}
 
 
-def _all_of(rule: Rule, vocabulary: Vocabulary) -> Automaton:
+def _all_of(rule: Rule, vocabulary: RuleVocabulary) -> Automaton:
     return _combine(rule, vocabulary, all)
 
 
-def _any_of(rule: Rule, vocabulary: Vocabulary) -> Automaton:
+def _any_of(rule: Rule, vocabulary: RuleVocabulary) -> Automaton:
     return _combine(rule, vocabulary, any)
 
 
-def _combine(rule: Rule, vocabulary: Vocabulary, quantifier: Callable[[list[bool]], bool]) -> Automaton:
+def _combine(rule: Rule, vocabulary: RuleVocabulary, quantifier: Callable[[list[bool]], bool]) -> Automaton:
     """Return the product of the parts: their states beside each other."""
     parts = [build_automaton(part, vocabulary) for part in rule.parts]
     starts = [sum(len(part.atoms) for part in parts[:number]) for number in range(len(parts))]
@@ -253,7 +253,7 @@ def _combine(rule: Rule, vocabulary: Vocabulary, quantifier: Callable[[list[bool
     return Automaton.build(atoms, (0,) * len(parts), step, accepts, settles)
 
 
-_BUILDERS: Final[Mapping[Kind, Callable[[Rule, Vocabulary], Automaton]]] = {
+_BUILDERS: Final[Mapping[Kind, Callable[[Rule, RuleVocabulary], Automaton]]] = {
     "always": _always,
     "sometime": _sometime,
     "never": _never,

@@ -10,7 +10,7 @@ from tactician.frozen import frozen
 from tactician.planning.model import Action
 from tactician.planning.rules import Rule
 from tactician.planning.ruling.automaton import DEAD, Holds, Outside
-from tactician.planning.ruling.meaning import Names, Vocabulary, build_automaton
+from tactician.planning.ruling.meaning import ActionNames, RuleVocabulary, build_automaton
 from tactician.planning.ruling.ruled_actions import RuledActions, RuledRule
 from tactician.planning.world import ConditionValue, WorldState
 
@@ -28,7 +28,7 @@ class RuleBook:
         ValueError: a rule is too large
     """
 
-    def __init__(self, rules: Iterable[Rule], vocabulary: Vocabulary) -> None:
+    def __init__(self, rules: Iterable[Rule], vocabulary: RuleVocabulary) -> None:
         distinct = dict.fromkeys(rules)  # a rule that several places demand is kept once
         self.rules = tuple(
             RuledRule(rule, build_automaton(rule, vocabulary), number) for number, rule in enumerate(distinct, start=1)
@@ -38,7 +38,7 @@ class RuleBook:
     @classmethod
     def of_actions(cls, rules: Iterable[Rule], actions: Iterable[str]) -> RuleBook:
         """Return rules about actions of these names; each other name is that of a condition."""
-        return cls(rules, Names(frozenset(actions)))
+        return cls(rules, ActionNames(frozenset(actions)))
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
