@@ -29,7 +29,7 @@ _Move: TypeAlias = tuple[frozenset[tuple[str, bool]], _Target | None, float]
 
 
 @frozen
-class ActionForm:
+class RuledForm:
     """A way in which an action can run under the rules.
 
     Attributes:
@@ -86,7 +86,7 @@ class RuledRule:
         """The condition under which the run may end."""
         return self.refuse(n for n in range(len(self.automaton.table)) if n not in self.automaton.accepting)
 
-    def find_forms(self, action: Action) -> list[ActionForm]:
+    def find_forms(self, action: Action) -> list[RuledForm]:
         """Return the ways in which the action can run, as far as this rule goes."""
         moves = dict[_Move, set[_Target]]()
         for state in range(len(self.automaton.table)):
@@ -103,12 +103,12 @@ class RuledRule:
 
     def _write_form(
         self, guard: frozenset[tuple[str, bool]], target: _Target | None, penalty: float, origins: set[_Target]
-    ) -> ActionForm:
+    ) -> RuledForm:
         pre = {**dict(guard), **self.refuse(state for state in self.states if state not in origins)}
         if target is None:
-            return ActionForm(pre, {}, penalty)
+            return RuledForm(pre, {}, penalty)
         effects = {self.condition(state): False for state in origins if state != target}
-        return ActionForm(pre, {**effects, self.condition(target): True}, penalty)
+        return RuledForm(pre, {**effects, self.condition(target): True}, penalty)
 
     def _find_moves(self, state: int, action: Action) -> Iterator[tuple[Literals, int]]:
         """Return the next states, each with the conditions before the action under which it follows."""
@@ -228,21 +228,21 @@ class RuledActions:
         return steps
 
     def _write(self, action: Action) -> tuple[Action, ...]:
-        combinations: list[ActionForm] = [ActionForm({}, {})]
+        combinations: list[RuledForm] = [RuledForm({}, {})]
         for rule in self.rules:
             forms = rule.find_forms(action)
-            if forms != [ActionForm({}, {})]:
+            if forms != [RuledForm({}, {})]:
                 combinations = list(_combine(combinations, forms))
             if len(combinations) > _MOST_FORMS:
                 raise ValueError(
                     f"the rules distinguish more than {_MOST_FORMS:,} situations of action {action.name!r}: use fewer "
                     "rules that count, or smaller numbers"
                 )
-        if combinations == [ActionForm({}, {})]:
+        if combinations == [RuledForm({}, {})]:
             return (action,)
         return tuple(self._write_forms(action, combinations))
 
-    def _write_forms(self, action: Action, combinations: Sequence[ActionForm]) -> Iterator[Action]:
+    def _write_forms(self, action: Action, combinations: Sequence[RuledForm]) -> Iterator[Action]:
         for number, form in enumerate(combinations):
             if (pre := _merge((action.pre, form.pre))) is not None:
                 name = action.name if len(combinations) == 1 else f"{action.name}\x1f{number}"
@@ -252,10 +252,10 @@ class RuledActions:
                 yield written
 
 
-def _combine(first: Iterable[ActionForm], second: Sequence[ActionForm]) -> Iterator[ActionForm]:
+def _combine(first: Iterable[RuledForm], second: Sequence[RuledForm]) -> Iterator[RuledForm]:
     for earlier, form in product(first, second):
         if (pre := _merge((earlier.pre, form.pre))) is not None:
-            yield ActionForm(pre, {**earlier.effects, **form.effects}, earlier.penalty + form.penalty)
+            yield RuledForm(pre, {**earlier.effects, **form.effects}, earlier.penalty + form.penalty)
 
 
 def _add(cost: Amount, penalty: float) -> Amount:
