@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from tactician.agents.planned.expressions import ExpressionError, parse_expression
 from tactician.blueprint import Blueprint
-from tactician.documents import read_document, substitute_variables
+from tactician.documents.document import read_document
+from tactician.documents.variables import substitute_variables
 from tactician.errors import TacticianError
 from tactician.llm import ModelRouter, Responder
 from tactician.text import escape_controls, replace_surrogates, strip_code_fence
-from tactician.tools import repair_arguments
+from tactician.tools.arguments import repair_arguments
 from tests.support.effort import FUZZED, examples
 
 _SECONDS = 1.0

@@ -12,7 +12,8 @@ from tactician.errors import StoreError
 from tactician.platform import Worker
 from tactician.process import OperationContext, ask_human
 from tactician.runs import RunStore
-from tactician.stores import Lease, MemoryStore, StoredDocument, StoredStep
+from tactician.stores import MemoryStore
+from tactician.stores.document import Lease, StoredDocument, StoredStep
 from tactician.testing import ScriptedModel
 from tests.support.stored import JsonStore, respond
 

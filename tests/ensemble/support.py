@@ -5,8 +5,9 @@ from __future__ import annotations
 from tactician import Agent, RunContext, Task, tool
 from tactician.ensemble import Handler, TaskInput
 from tactician.errors import Problem
-from tactician.events import EventListener
-from tactician.llm import ModelRequest, ModelResponse, SystemMessage
+from tactician.events.bus import EventListener
+from tactician.llm import ModelRequest, ModelResponse
+from tactician.llm.messages import SystemMessage
 from tactician.testing import ScriptedModel, Step, ToolCall
 from tests.support.stored import JsonStore
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tactician.flow import gather_or_suspend
+from tactician.flow.scheduler import gather_or_suspend
 from tactician.runs import PendingRequest, Suspended
 
 

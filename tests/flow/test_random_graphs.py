@@ -10,7 +10,8 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepFailed, StepSkipped, StepSuspended
+from tactician.flow.scheduler import Scheduler
+from tactician.flow.steps import ErrorPolicy, FlowStep, StepCompleted, StepFailed, StepSkipped, StepSuspended
 from tactician.runs import PendingRequest, Suspended
 from tests.support.effort import examples
 

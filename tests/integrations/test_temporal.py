@@ -47,7 +47,8 @@ from tactician.llm import AssistantMessage
 from tactician.platform import RunView
 from tactician.process import ProcessFailedError, ProcessStuckError
 from tactician.runs import PendingRequest, RunError, RunStatus, RunStore
-from tactician.stores import DocumentStore, Lease, MemoryStore, SqliteStore, StoredDocument, open_store
+from tactician.stores import DocumentStore, MemoryStore, SqliteStore, open_store
+from tactician.stores.document import Lease, StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
 from tests.integrations.agents import (
     Committee,

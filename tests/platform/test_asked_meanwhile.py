@@ -29,7 +29,7 @@ from tactician.integrations.stepper import Stepper
 from tactician.platform import Worker
 from tactician.process import OperationContext
 from tactician.runs import PendingRequest, RunRecord, RunStatus, approve
-from tactician.stores import Lease, StoredDocument
+from tactician.stores.document import Lease, StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.stored import JsonStore, expect_process, load_record
 from tests.support.waiting import eventually

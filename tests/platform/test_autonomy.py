@@ -10,9 +10,9 @@ import pytest
 
 from tactician import Agent, Ai, Platform, RunStatus, UserInput, achieves_goal, action, planned_agent, tool
 from tactician.agents import RouteChosen
-from tactician.errors import AgentNotFoundError, NoAgentFitsError
+from tactician.errors import AgentNotFoundError, NoAgentFitsError, Ranked
 from tactician.events import Event
-from tactician.platform import Autonomy, Ranked
+from tactician.platform import Autonomy
 from tactician.process import ProcessOptions, ProcessStatus, ProcessStuckError, ask_human
 from tactician.runs import Budget, OutputError, RunResult, approve
 from tactician.stores import MemoryStore

@@ -22,7 +22,8 @@ from tactician.errors import LeaseLostError, ResponseError, RunConflictError, Ru
 from tactician.platform import Worker
 from tactician.process import OperationContext, ask_human
 from tactician.runs import RunStore
-from tactician.stores import MemoryStore, StoredStep
+from tactician.stores import MemoryStore
+from tactician.stores.document import StoredStep
 from tactician.testing import ScriptedModel
 from tests.support.stored import JsonStore, change_data, load_record, respond
 

@@ -11,7 +11,8 @@ from tactician import Agent, Ai, Platform, UserInput, achieves_goal, action, app
 from tactician.errors import ConfigurationError, RunNotFoundError, StoredStateError
 from tactician.platform import RunReader, Worker
 from tactician.runs import RunContext, RunRecord, RunResult, RunStatus, RunStore, kill_run
-from tactician.stores import MemoryStore, StoredDocument
+from tactician.stores import MemoryStore
+from tactician.stores.document import StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.stored import JsonStore, expect_process
 

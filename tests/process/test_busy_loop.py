@@ -17,7 +17,8 @@ from tactician.errors import DeclarationError
 from tactician.platform import Worker
 from tactician.process import OperationContext
 from tactician.runs import RunStore
-from tactician.stores import Lease, MemoryStore
+from tactician.stores import MemoryStore
+from tactician.stores.document import Lease
 from tactician.testing import ScriptedModel
 from tests.support.failures import without_lines
 

@@ -25,7 +25,7 @@ from tactician.runs import (
     read_snapshot,
     read_step,
 )
-from tactician.stores import StoredStep
+from tactician.stores.document import StoredStep
 
 START = RunStart(input={"value": "go"}, limits={})
 SPENT = Spent(usage=[], turns=0, seconds=0.0, actions=0)

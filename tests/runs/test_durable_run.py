@@ -10,7 +10,8 @@ import pytest
 
 from tactician.errors import LeaseLostError, StoreError
 from tactician.runs import DEFAULT_LEASE, Checkpoint, DurableRun, RunContext, RunStep, RunStore, create_durable_run
-from tactician.stores import Lease, MemoryStore, StoredStep
+from tactician.stores import MemoryStore
+from tactician.stores.document import Lease, StoredStep
 from tactician.testing import ScriptedModel
 
 

@@ -22,7 +22,7 @@ from tactician.runs import (
     read_snapshot,
     read_step,
 )
-from tactician.stores import StoredStep
+from tactician.stores.document import StoredStep
 from tactician.testing import ScriptedModel
 from tests.support.stored import JsonStore, load_record
 

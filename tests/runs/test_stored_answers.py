@@ -18,7 +18,7 @@ from tactician import Agent, Platform, RunResult, RunStatus, UserInput, achieves
 from tactician.agents import BaseRunnable
 from tactician.agents.flows import simple_agent
 from tactician.errors import ConfigurationError, ResponseError, StoredStateError
-from tactician.loop import InvalidOutput
+from tactician.loop.output import InvalidOutput
 from tactician.process import AgentProcess, ask_human, build_form, parse_answer
 from tactician.runs import Response, RunStore, keep_responses
 from tactician.stores import DocumentStore, MemoryStore

@@ -26,7 +26,8 @@ from tactician.errors import ConversationConflictError, ConversationNotFoundErro
 from tactician.guardrails import GuardrailError, GuardrailResult
 from tactician.llm import Deployment, ModelRequest, ModelResponse, ModelRouter, Text, ToolResult
 from tactician.runs import RunStore
-from tactician.stores import Body, MemoryStore, SqliteStore, StoredDocument, StoredStep
+from tactician.stores import MemoryStore, SqliteStore
+from tactician.stores.document import Body, StoredDocument, StoredStep
 from tactician.testing import ScriptedModel, ToolCall
 
 

@@ -10,7 +10,8 @@ from pydantic_core import to_jsonable_python
 
 from tactician.a2a.messages import A2aData, A2aPart
 from tactician.frozen import frozen
-from tactician.llm import JsonSchema, Text
+from tactician.llm import Text
+from tactician.llm.model import JsonSchema
 from tactician.runs import Approval, PendingKind, PendingRequest, ReportedError, Response, StoredAnswer
 
 REQUESTS: Final = "requests"

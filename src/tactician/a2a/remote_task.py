@@ -47,7 +47,7 @@ from tactician.llm import Text, Usage
 from tactician.loop import TextReceived
 from tactician.runs import Input, RunContext, RunResult, RunStatus, RunStore, Suspended, decode_value, encode_value
 from tactician.text import escape_controls
-from tactician.tools import as_text
+from tactician.tools.tool import as_text
 
 _CANCEL_SECONDS: Final = 5.0
 _FIRST_POLL: Final = 0.2

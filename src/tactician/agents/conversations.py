@@ -9,7 +9,7 @@ from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError
 from tactician.llm import AssistantMessage, Message, Text
 from tactician.runs import Input, RunContext, RunResult, messages_of
-from tactician.tools import describe_result
+from tactician.tools.tool import describe_result
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from tactician.agents.base import BaseRunnable
 from tactician.agents.outputs import accept_output, load_output, save_output
 from tactician.llm import UserMessage
 from tactician.runs import Input, InputTypes, RunContext, RunResult, is_conversation
-from tactician.tools import find_caller_namespace, resolve_hints
+from tactician.tools.signature import find_caller_namespace, resolve_hints
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=str)

@@ -10,9 +10,10 @@ from pydantic import JsonValue
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
 from tactician.grammar import add_article
-from tactician.loop import InvalidOutput, output_type
+from tactician.loop import output_type
+from tactician.loop.output import InvalidOutput
 from tactician.runs import Live, RunContext, decode_value, encode_value, revive
-from tactician.tools import as_text
+from tactician.tools.tool import as_text
 
 _KEY = "output"
 

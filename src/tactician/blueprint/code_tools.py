@@ -8,21 +8,16 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.built_in_tools import (
-    TOOL_KINDS,
-    BuiltInTool,
-    ExportTool,
-    FindTool,
-    build_built_in_tool,
-    export_built_in_tool,
-    is_built_in_tool,
-)
+from tactician.blueprint.built_in_tools.building import FindTool, build_built_in_tool
+from tactician.blueprint.built_in_tools.exporting import ExportTool, export_built_in_tool, is_built_in_tool
+from tactician.blueprint.built_in_tools.parts import TOOL_KINDS, BuiltInTool
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Flag, Name, Part, Positive, Seconds, ToolName
 from tactician.code_mode import CodeLimits, CodeTool
 from tactician.errors import MissingExtraError
-from tactician.tools import RunnableTool, Tool, ToolLike
+from tactician.tools import RunnableTool, Tool
+from tactician.tools.toolbox import ToolLike
 
 _NAME: Final = "run_code"
 

@@ -10,7 +10,7 @@ from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.functions import export_function, find_function
 from tactician.blueprint.schema_base import Part
 from tactician.data_fields import DataField
-from tactician.documents import list_form_fields
+from tactician.documents.forms import list_form_fields
 
 P = TypeVar("P", bound=Part)
 

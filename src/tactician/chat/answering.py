@@ -8,15 +8,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from tactician.agents import raise_unless_completed
+from tactician.agents.planned.planned_agent import raise_unless_completed
 from tactician.chat.records import ChatRecord
 from tactician.chat.replies import KeyedReplies, KeyedReply
 from tactician.chat.session import ChatReply, SessionView
 from tactician.conversation import ChatUser, Conversation
 from tactician.errors import ConversationNotFoundError, RunConflictError, RunNotFoundError, TacticianError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.llm import AssistantMessage, Text, UserMessage
-from tactician.platform import Platform, RequestOptions, create_request
+from tactician.platform import Platform
+from tactician.platform.requests.request import RequestOptions, create_request
 from tactician.process import (
     AgentProcess,
     Blackboard,
@@ -27,7 +28,7 @@ from tactician.process import (
     type_name,
 )
 from tactician.runs import Response, Runnable, RunResult, RunStatus
-from tactician.tools import as_text
+from tactician.tools.tool import as_text
 
 _PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 0.5

@@ -11,7 +11,8 @@ from pydantic_core import to_json
 from tactician.conversation import ChatUser
 from tactician.errors import ConversationNotFoundError, DocumentConflictError, StoredStateError
 from tactician.frozen import frozen
-from tactician.stores import DocumentStore, StoredDocument
+from tactician.stores import DocumentStore
+from tactician.stores.document import StoredDocument
 
 _COLLECTION: Final = "chats"
 _MAX_ATTRIBUTES: Final = 100_000

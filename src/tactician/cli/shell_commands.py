@@ -13,7 +13,7 @@ from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
-from tactician.tools import parse_docstring, resolve_hints
+from tactician.tools.signature import parse_docstring, resolve_hints
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
 OWN_GROUP: Final = "your commands"

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from tactician.config.fields import Above, Dollars, Factor, Seconds, create_table
-from tactician.documents import DocumentModel
+from tactician.documents.models import DocumentModel
 from tactician.errors import ConfigurationError
 
 RoutingPolicy: TypeAlias = Literal["round_robin", "least_loaded", "sticky"]

@@ -14,7 +14,7 @@ from typing_extensions import TypeForm
 from tactician.amounts import Positive
 from tactician.ensemble.argument_kinds import COUNT, LIST, MAPPING, TEXT, ArgumentKind, as_list, replace_strangers
 from tactician.errors import DeclarationError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.loop import output_type
 from tactician.suggestions import suggest_options
 

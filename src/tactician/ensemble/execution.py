@@ -14,7 +14,7 @@ from tactician.ensemble.results import EnsembleResult, ExitReason
 from tactician.ensemble.task_execution import TaskExecution, TaskPlan, TasksRun
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_output import TaskOutput
-from tactician.flow import StepFailed, StepSkipped, StepSuspended
+from tactician.flow.steps import StepFailed, StepSkipped, StepSuspended
 
 
 class TaskRunner(TasksRun):

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from typing_extensions import TypeVar, override
 
-from tactician.diagrams import DiagramEdge
+from tactician.diagrams.diagram import DiagramEdge
 from tactician.ensemble.assignment import assign
 from tactician.ensemble.composite import Equipment
 from tactician.ensemble.drawing import Drawing

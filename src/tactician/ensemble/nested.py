@@ -7,7 +7,8 @@ from typing import Protocol
 
 from typing_extensions import override
 
-from tactician.agents import BaseRunnable, Member
+from tactician.agents import BaseRunnable
+from tactician.agents.composition import Member
 from tactician.ensemble.composite import Composite, Equipment, TaskTemplate, index_outputs, select_entry
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment

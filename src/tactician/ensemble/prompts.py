@@ -8,7 +8,9 @@ from typing import Final
 from pydantic_core import to_json
 from typing_extensions import TypeForm
 
-from tactician.agents import Agent, BaseRunnable, FunctionRunnable, TypedRunnable
+from tactician.agents import Agent, BaseRunnable
+from tactician.agents.base import TypedRunnable
+from tactician.agents.function import FunctionRunnable
 from tactician.context_format import ContextFormatter
 from tactician.ensemble.delegation import DelegationPriority, DelegationRequest
 from tactician.ensemble.ensemble_runnable import EnsembleRunnable

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tactician.ensemble.reviews import Reviewer, ask_reviewer
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_work import Work
-from tactician.flow import StepTimeoutError
+from tactician.flow.timeout import StepTimeoutError
 from tactician.runs import (
     Live,
     PendingRequest,

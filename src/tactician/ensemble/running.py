@@ -21,13 +21,9 @@ from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_plan import create_plan
 from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings
 from tactician.ensemble.workflows import Workflow, find_last_tasks
-from tactician.flow import (
-    ErrorPolicy,
-    FlowStep,
-    Scheduler,
-    StepCompleted,
-    run_in_turn,
-)
+from tactician.flow.scheduler import Scheduler
+from tactician.flow.steps import ErrorPolicy, FlowStep, StepCompleted
+from tactician.flow.turns import run_in_turn
 from tactician.runs import RunContext, Suspended
 from tactician.text import describe_error
 

@@ -10,8 +10,9 @@ from typing import ClassVar, Generic
 
 from typing_extensions import TypeVar, override
 
-from tactician.agents import BaseRunnable, Member
-from tactician.diagrams import Diagram
+from tactician.agents import BaseRunnable
+from tactician.agents.composition import Member
+from tactician.diagrams.diagram import Diagram
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.checks import find_part_problems, list_part_templates
 from tactician.ensemble.composite import Composite, TaskTemplate, index_outputs, select_entry

@@ -9,14 +9,9 @@ from tactician.ensemble.prompts import build_prompt, find_prompt_type
 from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_signals import RetryRequested
-from tactician.guardrails import (
-    CheckedInput,
-    CheckedOutput,
-    Guardrail,
-    GuardrailError,
-    Objection,
-    find_first_objection,
-)
+from tactician.guardrails import GuardrailError
+from tactician.guardrails.checks import Objection, find_first_objection
+from tactician.guardrails.guardrail import CheckedInput, CheckedOutput, Guardrail
 from tactician.llm import UserMessage
 
 V = TypeVar("V")

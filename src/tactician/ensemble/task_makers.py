@@ -13,7 +13,7 @@ from tactician.ensemble.composite import Casting
 from tactician.ensemble.task import Task, TaskLike
 from tactician.ensemble.task_input import Values
 from tactician.ensemble.template import fill_template
-from tactician.tools import as_text
+from tactician.tools.tool import as_text
 
 V = TypeVar("V")
 W = TypeVar("W", default=object)

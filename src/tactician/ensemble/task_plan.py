@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Collection, Iterator
 from functools import partial
 
-from tactician.agents import Agent, find_start
+from tactician.agents import Agent
+from tactician.agents.base import find_start
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.composite import find_composite
 from tactician.ensemble.output_encoding import OutputCodec

@@ -8,7 +8,8 @@ from typing import NamedTuple, TypeVar
 
 from typing_extensions import override
 
-from tactician.flow import FlowStep, Scheduler, StepCompleted
+from tactician.flow.scheduler import Scheduler
+from tactician.flow.steps import FlowStep, StepCompleted
 from tactician.frozen import frozen
 from tactician.guardrails.events import GuardrailChecked
 from tactician.guardrails.guardrail import Guardrail, GuardrailKind, InputGuardrail, describe_guardrail

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from typing_extensions import TypeForm, Unpack
 
-from tactician.agents import as_runnable, raise_unless_completed
+from tactician.agents.planned.planned_agent import raise_unless_completed
+from tactician.agents.planned.specs import as_runnable
 from tactician.errors import ResponseError, RunConflictError, RunNotFoundError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.integrations.step_report import StepReport
 from tactician.loop import output_type
-from tactician.platform import EnqueueOptions, Platform
+from tactician.platform import Platform
+from tactician.platform.enqueue_options import EnqueueOptions
 from tactician.process import AgentProcess
 from tactician.runs import (
     DEFAULT_LEASE,
@@ -26,7 +28,7 @@ from tactician.runs import (
     kill_run,
     read_output,
 )
-from tactician.stores import Lease
+from tactician.stores.document import Lease
 
 
 class Stepper:

@@ -13,7 +13,8 @@ from typing_extensions import Unpack
 from tactician.errors import MissingExtraError, ResponseError, RunConflictError
 from tactician.extras import describe_install
 from tactician.integrations.stepper import Stepper
-from tactician.platform import EnqueueOptions, Platform, RunReader, RunView
+from tactician.platform import Platform, RunReader, RunView
+from tactician.platform.enqueue_options import EnqueueOptions
 from tactician.process import AgentProcess
 from tactician.runs import DEFAULT_LEASE, Response, RunStatus
 

@@ -8,7 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tactician.events import encode
+from tactician.events.encoding import encode
 from tactician.frozen import frozen
 
 if TYPE_CHECKING:

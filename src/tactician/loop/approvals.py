@@ -11,7 +11,9 @@ from pydantic_core import to_json
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop.model_call import name_request
 from tactician.runs import Approval, PendingKind, PendingRequest, ReportedError, RunContext, StoredAnswer, Suspended
-from tactician.tools import NO_TRAITS, Tool, describe_result
+from tactician.tools import Tool
+from tactician.tools.tool import describe_result
+from tactician.tools.traits import NO_TRAITS
 
 
 def apply_decision(call: ToolCall, tool: Tool | None, context: RunContext) -> ToolCall | ToolResult:

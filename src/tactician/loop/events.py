@@ -6,18 +6,12 @@ import logging
 from dataclasses import replace
 from typing import ClassVar
 
-from tactician.events import Event, SpanFacts, SpanKind
+from tactician.events import Event
+from tactician.events.span_facts import SpanFacts, SpanKind
 from tactician.frozen import frozen
 from tactician.grammar import format_count
-from tactician.llm import (
-    AssistantMessage,
-    ModelRequest,
-    ModelResponse,
-    ToolCall,
-    ToolResult,
-    describe_messages,
-    find_new_messages,
-)
+from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, ToolCall, ToolResult
+from tactician.llm.transcript import describe_messages, find_new_messages
 
 
 @frozen(kw_only=True)

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
-from tactician.llm import (
-    AssistantMessage,
-    LanguageModel,
-    ModelRequest,
-    ModelResponse,
-    RestoreResponse,
-    TextDelta,
-    ThinkingDelta,
-    ToolCall,
-    adapt_request,
-)
+from tactician.llm import AssistantMessage, LanguageModel, ModelRequest, ModelResponse, ToolCall
+from tactician.llm.model import TextDelta, ThinkingDelta
+from tactician.llm.request_adapter import RestoreResponse, adapt_request
 from tactician.loop.events import (
     PartialReceived,
     TextReceived,

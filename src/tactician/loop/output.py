@@ -14,11 +14,13 @@ from pydantic_core import from_json, to_json
 from typing_extensions import TypeForm
 
 from tactician.errors import DeclarationError
-from tactician.llm import OutputSpec, close_schema, is_strict
+from tactician.llm.model import OutputSpec
+from tactician.llm.schema import close_schema, is_strict
 from tactician.loop.json_search import find_json_values
 from tactician.model_classes import is_model_class
 from tactician.text import replace_surrogates, strip_code_fence
-from tactician.tools import as_text, describe_validation_error
+from tactician.tools.function import describe_validation_error
+from tactician.tools.tool import as_text
 
 T = TypeVar("T")
 

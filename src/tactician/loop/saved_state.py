@@ -10,7 +10,8 @@ import pydantic
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
-from tactician.llm import Message, messages_from_data, messages_to_data
+from tactician.llm import Message
+from tactician.llm.messages import messages_from_data, messages_to_data
 from tactician.runs import Live, revive
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from tactician.conversation import Conversation, RunPart, count_equal
+from tactician.conversation import Conversation
+from tactician.conversation.exchanges import count_equal
+from tactician.conversation.run_part import RunPart
 from tactician.errors import StoredStateError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.grammar import format_count
 from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult
 from tactician.loop.call_ids import CallIds

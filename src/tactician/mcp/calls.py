@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, cast
 
 from tactician.errors import TacticianError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.mcp.events import McpProgress
 from tactician.mcp.questions import find_answer
 from tactician.mcp.sampling import ask_model

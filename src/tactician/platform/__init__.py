@@ -5,54 +5,26 @@ from typing import TYPE_CHECKING
 from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
-    from tactician.errors import Ranked as Ranked
-    from tactician.platform.autonomy import AgentChoice as AgentChoice
     from tactician.platform.autonomy import Autonomy as Autonomy
-    from tactician.platform.autonomy import Mode as Mode
-    from tactician.platform.enqueue_options import EnqueueOptions as EnqueueOptions
-    from tactician.platform.goal_tools import GoalTool as GoalTool
     from tactician.platform.platform import Platform as Platform
-    from tactician.platform.registry import GOALS as GOALS
-    from tactician.platform.requests import Conversations as Conversations
-    from tactician.platform.requests import Picture as Picture
-    from tactician.platform.requests import Request as Request
-    from tactician.platform.requests import RequestOptions as RequestOptions
-    from tactician.platform.requests import Requests as Requests
-    from tactician.platform.requests import Role as Role
-    from tactician.platform.requests import create_message as create_message
-    from tactician.platform.requests import create_model_agent as create_model_agent
-    from tactician.platform.requests import create_request as create_request
-    from tactician.platform.requests import read_picture as read_picture
-    from tactician.platform.start_objects import list_start_types as list_start_types
+    from tactician.platform.requests.request import Request as Request
     from tactician.platform.supervision import SupervisorInvocation as SupervisorInvocation
-    from tactician.platform.views import ObjectView as ObjectView
-    from tactician.platform.views import RecordedEvent as RecordedEvent
-    from tactician.platform.views import RunComparison as RunComparison
-    from tactician.platform.views import RunReader as RunReader
-    from tactician.platform.views import RunTree as RunTree
-    from tactician.platform.views import RunView as RunView
-    from tactician.platform.views import StepView as StepView
-    from tactician.platform.views import replay_events as replay_events
+    from tactician.platform.views.reader import RunReader as RunReader
+    from tactician.platform.views.replay import replay_events as replay_events
+    from tactician.platform.views.runs import RunTree as RunTree
+    from tactician.platform.views.runs import RunView as RunView
     from tactician.platform.worker import Worker as Worker
 else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
-            "tactician.errors": "Ranked",
-            "tactician.platform.autonomy": "AgentChoice Autonomy Mode",
-            "tactician.platform.enqueue_options": "EnqueueOptions",
-            "tactician.platform.registry": "GOALS",
+            "tactician.platform.autonomy": "Autonomy",
             "tactician.platform.platform": "Platform",
-            "tactician.platform.goal_tools": "GoalTool",
-            "tactician.platform.requests": (
-                "Conversations Picture Request RequestOptions Requests Role create_message create_model_agent "
-                "create_request read_picture"
-            ),
-            "tactician.platform.start_objects": "list_start_types",
+            "tactician.platform.requests.request": "Request",
             "tactician.platform.supervision": "SupervisorInvocation",
-            "tactician.platform.views": (
-                "ObjectView RecordedEvent RunComparison RunReader RunTree RunView StepView replay_events"
-            ),
+            "tactician.platform.views.reader": "RunReader",
+            "tactician.platform.views.replay": "replay_events",
+            "tactician.platform.views.runs": "RunTree RunView",
             "tactician.platform.worker": "Worker",
         },
     )

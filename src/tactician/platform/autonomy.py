@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
-from tactician.agents import RouteChosen, planned_spec, raise_unless_completed
+from tactician.agents import RouteChosen
+from tactician.agents.planned.planned_agent import raise_unless_completed
+from tactician.agents.planned.specs import planned_spec
 from tactician.amounts import need_amount
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError, NoAgentFitsError, Ranked
 from tactician.frozen import frozen
 from tactician.llm import LanguageModel, LlmOptions

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from tactician.agents import PlannedAgent, Planner, combine_specs, find_planned_specs
+from tactician.agents import PlannedAgent, Planner, combine_specs
+from tactician.agents.planned.specs import find_planned_specs
 from tactician.errors import DeclarationError
 from tactician.loggers import get_logger
 from tactician.planning import Action

@@ -28,11 +28,14 @@ from tactician.runs import (
     Services,
     run_blocking,
 )
-from tactician.stores import Lease
+from tactician.stores.document import Lease
 from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
-    from tactician.platform.views import RecordedEvent, RunComparison, RunReader, RunTree, RunView, StepView
+    from tactician.platform.views.reader import RunReader
+    from tactician.platform.views.recorded_events import RecordedEvent
+    from tactician.platform.views.runs import RunTree, RunView
+    from tactician.platform.views.steps import RunComparison, StepView
     from tactician.trace import Trace
 
 _NOTHING: Mapping[str, Response] = MappingProxyType({})
@@ -350,6 +353,6 @@ class RunControl:
 
     @property
     def _reader(self) -> RunReader:
-        from tactician.platform.views import RunReader
+        from tactician.platform.views.reader import RunReader
 
         return RunReader(self.services.store, self._lookup.processes.all())

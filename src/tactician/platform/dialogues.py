@@ -10,7 +10,9 @@ from typing import Final
 from tactician.conversation import Conversation
 from tactician.errors import ConversationConflictError
 from tactician.llm import AssistantMessage
-from tactician.platform.requests import Conversations, OpenConversation, PrecedingRun
+from tactician.platform.requests.conversations import Conversations
+from tactician.platform.requests.open_conversation import OpenConversation
+from tactician.platform.requests.preceding_run import PrecedingRun
 from tactician.process import AgentProcess, Dialogue, Extent, OutputChannel, ProcessStatus
 from tactician.stores import DocumentStore
 

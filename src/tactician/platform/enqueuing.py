@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tactician.agents import BaseRunnable, planned_spec
+from tactician.agents import BaseRunnable
+from tactician.agents.planned.specs import planned_spec
 from tactician.errors import ConfigurationError, RunConflictError
 from tactician.platform.enqueue_options import (
     EnqueueOptions,

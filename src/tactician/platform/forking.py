@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from tactician.agents import list_input_objects
+from tactician.agents.planned.planned_agent import list_input_objects
 from tactician.errors import ConfigurationError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.platform.lookup import RunLookup
 from tactician.platform.runner import Objects, Runner, create_board
 from tactician.process import AgentProcess, add_inputs, read_origin, renew_processes

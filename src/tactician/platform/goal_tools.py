@@ -9,15 +9,17 @@ from dataclasses import replace
 
 from pydantic.errors import PydanticUserError
 
-from tactician.agents import PlannedAgent, find_planned_specs
+from tactician.agents import PlannedAgent
+from tactician.agents.planned.specs import find_planned_specs
 from tactician.errors import DeclarationError, ToolError
 from tactician.frozen import frozen
 from tactician.grammar import add_article
-from tactician.llm import ToolSpec
+from tactician.llm.model import ToolSpec
 from tactician.platform.start_objects import Start, StartInput, StartObjects, find_starts
 from tactician.process import Export, GoalSpec, PlannedAgentSpec, ProcessError
 from tactician.runs import RunContext, Runnable, RunStatus
-from tactician.tools import Tool, describe_result, snake_case
+from tactician.tools import Tool
+from tactician.tools.tool import describe_result, snake_case
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 

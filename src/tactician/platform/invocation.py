@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from tactician.agents import PlannedAgent, raise_unless_completed
+from tactician.agents import PlannedAgent
+from tactician.agents.planned.planned_agent import raise_unless_completed
 from tactician.errors import ConfigurationError
 from tactician.grammar import add_article
 from tactician.loggers import get_logger
@@ -20,7 +21,7 @@ from tactician.process import (
     ProcessStuckError,
 )
 from tactician.runs import OutputError, RunContext, RunResult, RunStatus
-from tactician.tools import as_text
+from tactician.tools.tool import as_text
 
 T = TypeVar("T")
 _logger = get_logger(__name__)

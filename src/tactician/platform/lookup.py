@@ -10,7 +10,7 @@ from typing import Final
 from tactician.agents import BaseRunnable
 from tactician.cancellation import run_to_completion
 from tactician.errors import AgentNotFoundError, RunConflictError, RunNotFoundError, StoreError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.platform.processes import Processes
 from tactician.platform.registry import REQUESTS, Registry
 from tactician.process import AgentProcess, IdleProcess, PlannedAgentSpec, ProcessStatus
@@ -27,7 +27,7 @@ from tactician.runs import (
     read_output,
     restore_context,
 )
-from tactician.stores import Lease
+from tactician.stores.document import Lease
 
 ACTIVE: Final = frozenset({ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING})
 """Statuses of processes that the holder of their lease runs."""

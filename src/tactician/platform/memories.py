@@ -26,7 +26,9 @@ from tactician.process import (
     encode_object,
 )
 from tactician.runs import Live
-from tactician.stores import DocumentStore, StoredDocument, translate_json_errors
+from tactician.stores import DocumentStore
+from tactician.stores.checks import translate_json_errors
+from tactician.stores.document import StoredDocument
 
 T = TypeVar("T")
 _COLLECTION: Final = "memories"

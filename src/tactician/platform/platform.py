@@ -13,10 +13,12 @@ from typing_extensions import Unpack
 
 from tactician.agents import Planned
 from tactician.clock import SYSTEM_CLOCK, Clock
-from tactician.config import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES, find_settings
+from tactician.config.defaults import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES
+from tactician.config.loading import find_settings
 from tactician.errors import ConfigurationError
-from tactician.events import EventBus, EventListener
-from tactician.llm import LanguageModel, ModelSource, UserMessage, as_model_source
+from tactician.events.bus import EventBus, EventListener
+from tactician.llm import LanguageModel, UserMessage
+from tactician.llm.model_sources import ModelSource, as_model_source
 from tactician.planning import PlanningBudget
 from tactician.platform.control import RunControl
 from tactician.platform.lookup import RunLookup
@@ -38,14 +40,17 @@ from tactician.runs import (
 )
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.suggestions import suggest_options
-from tactician.tools import OpenProviders, ToolGroup, ToolSource, list_groups
+from tactician.tools import ToolGroup
+from tactician.tools.groups import ToolSource, list_groups
+from tactician.tools.provider import OpenProviders
 
 if TYPE_CHECKING:
     from tactician.platform.dialogues import Dialogues
     from tactician.platform.enqueue_options import EnqueueOptions
     from tactician.platform.goal_tools import GoalTool
     from tactician.platform.memories import Memories
-    from tactician.platform.requests import Conversations, Requests
+    from tactician.platform.requests.answering import Requests
+    from tactician.platform.requests.conversations import Conversations
 
 T = TypeVar("T")
 _GOALS = "What the planned agents of this platform can do"
@@ -125,14 +130,14 @@ class Platform(RegisteredAgents, RunControl):
     def conversations(self) -> Conversations:
         """Conversations by id, in the store."""
         from tactician.conversation import ConversationStore
-        from tactician.platform.requests import Conversations
+        from tactician.platform.requests.conversations import Conversations
 
         return Conversations(ConversationStore(self.services.store), self._idle_messages)
 
     @cached_property
     def requests(self) -> Requests:
         """Runner of requests to agents and models, alone or in conversations; see `AgentService`."""
-        from tactician.platform.requests import Requests
+        from tactician.platform.requests.answering import Requests
 
         return Requests(self.conversations, self.find_agent, lambda: self.run_names)
 
@@ -361,6 +366,6 @@ def _default() -> Platform:
 
 
 def _load_default_models() -> ModelSource:
-    from tactician.llm import load_default_models
+    from tactician.llm.catalog import load_default_models
 
     return load_default_models()

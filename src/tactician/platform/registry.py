@@ -6,16 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from tactician.agents import (
-    PlannedAgent,
-    Planner,
-    as_runnable,
-    build_component_agent,
-    find_planned_specs,
-    find_process_spec,
-    is_component,
-    planned_spec,
-)
+from tactician.agents import PlannedAgent, Planner
+from tactician.agents.planned.components import build_component_agent, is_component
+from tactician.agents.planned.specs import as_runnable, find_planned_specs, find_process_spec, planned_spec
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.grammar import add_article
 from tactician.platform.composed_agents import (
@@ -29,7 +22,7 @@ from tactician.platform.supervised_agents import is_supervised_agent, list_super
 from tactician.process import PlannedAgentSpec
 from tactician.runs import Runnable, RunRecord
 from tactician.suggestions import did_you_mean
-from tactician.tools import snake_case
+from tactician.tools.tool import snake_case
 
 GOALS: Final = "goals"
 """Name of the tool group of all exported goals."""

@@ -42,7 +42,8 @@ from tactician.runs import (
     claim_to_answer,
     create_durable_run,
 )
-from tactician.stores import DocumentStore, Lease
+from tactician.stores import DocumentStore
+from tactician.stores.document import Lease
 
 if TYPE_CHECKING:
     from tactician.platform.dialogues import Dialogues

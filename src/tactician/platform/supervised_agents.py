@@ -9,7 +9,9 @@ from typing import Final, cast
 
 import pydantic
 
-from tactician.agents import PlannedAgent, Planner, combine_specs, is_component, planned_spec
+from tactician.agents import PlannedAgent, Planner, combine_specs
+from tactician.agents.planned.components import is_component
+from tactician.agents.planned.specs import planned_spec
 from tactician.errors import AgentNotFoundError, StoredStateError
 from tactician.frozen import frozen
 from tactician.llm import LanguageModel, LlmOptions
@@ -50,7 +52,7 @@ def build_supervised_agent(
     if model is None or isinstance(model, str | LlmOptions):
         recipe = Recipe(tuple(map(_get_registered_name, scope)), type_name(kind), model, max_rounds)
         spec = replace(spec, recipe=cast("dict[str, pydantic.JsonValue]", _adapter().dump_python(recipe, mode="json")))
-    from tactician.agents import supervise
+    from tactician.agents.supervision.supervised_agent import supervise
 
     return supervise(spec, model=model, max_rounds=max_rounds)
 

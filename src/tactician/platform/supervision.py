@@ -7,7 +7,9 @@ from typing import Generic, cast
 
 from typing_extensions import TypeVar
 
-from tactician.agents import DEFAULT_SUPERVISOR_ROUNDS, PlannedAgent, raise_unless_completed
+from tactician.agents import PlannedAgent
+from tactician.agents.planned.planned_agent import raise_unless_completed
+from tactician.agents.supervision.supervised_agent import DEFAULT_SUPERVISOR_ROUNDS
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
 from tactician.grammar import add_article

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tactician.diagrams import Diagram, DiagramEdge, DiagramNode, NodeShape, NodeStatus
+from tactician.diagrams.diagram import Diagram, DiagramEdge, DiagramNode, NodeShape, NodeStatus
 from tactician.process.blackboard import Blackboard
 from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import ChildRun, ProcessState, ProcessStatus

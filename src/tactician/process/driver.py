@@ -7,7 +7,8 @@ from itertools import count
 from typing import Final
 
 from tactician.errors import LeaseLostError, StoredStateError
-from tactician.flow import FlowStep, Scheduler, StepCompleted
+from tactician.flow.scheduler import Scheduler
+from tactician.flow.steps import FlowStep, StepCompleted
 from tactician.llm import AssistantMessage, Text
 from tactician.planning import WorldState
 from tactician.process.acting import Actor, Execution
@@ -23,7 +24,7 @@ from tactician.process.selection import ActionSelector, Selection
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, ProcessStatus
 from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
-from tactician.tools import describe_result
+from tactician.tools.tool import describe_result
 
 _MOST_UNSTICKINGS: Final = 10
 _PLANNING: Final = "planning failed:"

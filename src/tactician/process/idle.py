@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tactician.frozen import frozen
-from tactician.llm import UsageTally
+from tactician.llm.usage import UsageTally
 from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
 from tactician.process.options import ProcessOptions

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tactician.clock import Clock
-from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, join_text
+from tactician.llm import AssistantMessage, ToolResult, UserMessage
+from tactician.llm.messages import SystemMessage, join_text
 from tactician.process.blackboard import Blackboard
 from tactician.process.objects import DEFAULT_BINDING, Bound, UserInput
 from tactician.process.spec import PlannedAgentSpec

@@ -10,7 +10,8 @@ from typing_extensions import override
 
 from tactician.errors import ConfigurationError
 from tactician.loggers import get_logger
-from tactician.planning import UNKNOWN, ConditionValue, WorldState
+from tactician.planning import UNKNOWN, WorldState
+from tactician.planning.world import ConditionValue
 from tactician.process.blackboard import Blackboard
 from tactician.process.operation import OperationContext
 from tactician.process.spec import Negation, Observe, PlannedAgentSpec

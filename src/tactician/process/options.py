@@ -22,7 +22,7 @@ from tactician.errors import (
     RateLimitError,
     TransientError,
 )
-from tactician.events import EventListener
+from tactician.events.bus import EventListener
 from tactician.frozen import frozen
 from tactician.planning import PlanningBudget
 from tactician.process.blackboard import Blackboard
@@ -73,7 +73,7 @@ class ActionRetryPolicy:
         """Return the seconds to wait after an attempt, counted from 1; `None` when it was the last."""
         if attempt >= self.attempts or not self._passes(error):
             return None
-        from tactician.resilience import compute_backoff
+        from tactician.resilience.backoff import compute_backoff
 
         return compute_backoff(attempt, base=self.delay, factor=self.factor, longest=self.max_delay)
 

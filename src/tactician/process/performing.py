@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from tactician.errors import LeaseLostError, PermanentError, Rejected, Replan
-from tactician.flow import run_with_retries
+from tactician.flow.retry import run_with_retries
 from tactician.process.errors import ProcessStuckError
 from tactician.process.handle import ProcessHandle
 from tactician.process.operation import OperationContext
@@ -19,7 +19,7 @@ from tactician.process.questions import allow_questions
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, WaitingAction
 from tactician.runs import BudgetError, OutputError, RunContext, RunKilledError, Suspended, find_suspension
-from tactician.stores import escape_invalid
+from tactician.stores.checks import escape_invalid
 from tactician.text import describe_error
 
 _FOR_PEOPLE: Final = ("asked", "sent")

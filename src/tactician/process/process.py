@@ -45,7 +45,7 @@ from tactician.runs import (
 )
 
 if TYPE_CHECKING:
-    from tactician.diagrams import Diagram
+    from tactician.diagrams.diagram import Diagram
 
 T_co = TypeVar("T_co", covariant=True, default=object)
 
@@ -232,13 +232,13 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
 
     def to_mermaid(self) -> str:
         """Return the drawing as a Mermaid flowchart."""
-        from tactician.diagrams import to_mermaid
+        from tactician.diagrams.mermaid import to_mermaid
 
         return to_mermaid(self.diagram())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Return what a notebook shows."""
-        from tactician.diagrams import render_mimebundle
+        from tactician.diagrams.html import render_mimebundle
 
         facts = {
             "status": str(self.status),

@@ -19,8 +19,8 @@ from typing_extensions import TypeForm
 
 from tactician.clock import LONGEST_WAIT
 from tactician.errors import ConfigurationError, DeclarationError, Rejected, StoredStateError
-from tactician.llm import JsonSchema
-from tactician.loop import InvalidOutput
+from tactician.llm.model import JsonSchema
+from tactician.loop.output import InvalidOutput
 from tactician.process.forms import format_for_people, parse_answer, share_form
 from tactician.runs import (
     Approval,

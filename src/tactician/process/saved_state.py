@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from tactician.data_fields import find_missing
 from tactician.errors import StoredStateError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.frozen import frozen
 from tactician.process.board_changes import BoardChange
 from tactician.process.options import ProcessOptions

@@ -11,13 +11,14 @@ import pydantic
 
 from tactician.errors import Replan
 from tactician.frozen import frozen
-from tactician.llm import Usage, UsageTally
+from tactician.llm import Usage
+from tactician.llm.usage import UsageTally
 from tactician.planning import Action, Plan
 from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
 from tactician.process.order import Order
 from tactician.runs import OutputError, PendingRequest, Response, RunStatus
-from tactician.stores import escape_invalid
+from tactician.stores.checks import escape_invalid
 
 ProcessStatus = RunStatus
 """Status of a process: that of any run."""

@@ -23,7 +23,7 @@ from tactician.rag.parser_process import DEFAULT_LIMITS, ParserLimits, ParserPro
 from tactician.rag.readers import read_document
 from tactician.rag.sources import DocumentSource, FetchedContent, SourceProblem, find_folder, find_sources
 from tactician.runs import in_thread
-from tactician.tools import WebLimits
+from tactician.tools.builtin.web_client import WebLimits
 
 _READER_VERSION: Final = 2
 """Version of the readers: with another one, documents are read again."""

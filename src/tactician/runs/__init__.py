@@ -181,6 +181,7 @@ else:
             "tactician.runs.output": "format_output read_output",
             "tactician.runs.pace": "RequestPace",
             "tactician.runs.parameters": "RunParameter find_run_parameter",
+            "tactician.runs.record": "REQUEST_KIND RunHeader RunRecord",
             "tactician.runs.reporting": "report_model_call report_retrieval",
             "tactician.runs.respondents": (
                 "NOBODY Respondent check_role create_answered_error find_answered find_author has_answer record_authors"
@@ -193,15 +194,14 @@ else:
             "tactician.runs.services": "Services",
             "tactician.runs.spending": "keep_spent restore_spent save_inside",
             "tactician.runs.status": "TERMINAL RunStatus",
+            "tactician.runs.step_events": "read_lines",
             "tactician.runs.steps": "RunStart RunState RunStep Snapshot fold read_snapshot read_step",
-            "tactician.runs.record": "REQUEST_KIND RunHeader RunRecord",
             "tactician.runs.store": "RunStore default_store",
             "tactician.runs.stored_values": "decode_value encode_value",
             "tactician.runs.suspension": (
                 "Approval PendingKind PendingRequest ReportedError Response Suspended approve find_suspension "
                 "list_prompts reject"
             ),
-            "tactician.runs.step_events": "read_lines",
             "tactician.runs.telemetry": "TELEMETRY load_capture_mode start_telemetry",
             "tactician.runs.threads": "in_thread run_blocking",
             "tactician.runs.trace_context": "find_trace_parent set_trace_source",

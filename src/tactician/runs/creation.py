@@ -7,9 +7,9 @@ from typing import Final
 
 import pydantic
 
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.frozen import frozen
-from tactician.llm import ToolSpec
+from tactician.llm.model import ToolSpec
 from tactician.runs.budget import NOTHING_SPENT, save_budget
 from tactician.runs.checkpoint import Live, revive
 from tactician.runs.context import RunContext

@@ -38,7 +38,7 @@ from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
 from tactician.runs.store import RunStore
 from tactician.runs.suspension import PendingRequest, Response, find_suspension
-from tactician.stores import Lease
+from tactician.stores.document import Lease
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[T]]]

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 
 from tactician.cancellation import run_or_undo, run_to_completion
 from tactician.errors import ConfigurationError, ResponseError, RunNotFoundError, StoreError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.frozen import frozen
 from tactician.runs.budget import NOTHING_SPENT
 from tactician.runs.checkpoint import Checkpoint, Operation
@@ -25,7 +25,7 @@ from tactician.runs.status import RunStatus
 from tactician.runs.steps import RunState, RunStep, Snapshot
 from tactician.runs.store import RunStore
 from tactician.runs.suspension import PendingRequest, Response
-from tactician.stores import AT_ONCE, Lease
+from tactician.stores.document import AT_ONCE, Lease
 
 
 @frozen(kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tactician.resilience import Pace
+    from tactician.resilience.pace import Pace
 
 
 class RequestPace:

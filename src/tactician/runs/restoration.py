@@ -20,7 +20,7 @@ from tactician.runs.steps import RunStart, RunState
 from tactician.runs.store import RunStore
 from tactician.runs.suspension import PendingRequest, Response
 from tactician.runs.user import ChatUser, ConversationId, find_conversation, find_user
-from tactician.stores import Lease
+from tactician.stores.document import Lease
 
 
 @frozen

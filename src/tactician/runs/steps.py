@@ -17,7 +17,8 @@ from tactician.runs.budget import NOTHING_SPENT, Spent
 from tactician.runs.checkpoint import Checkpoint, Live, Operation, SavedCheckpoint
 from tactician.runs.formats import STORED_FORMAT, Format, read_stored
 from tactician.runs.suspension import PendingRequest
-from tactician.stores import Body, StoredStep, escape_invalid, translate_json_errors
+from tactician.stores.checks import escape_invalid, translate_json_errors
+from tactician.stores.document import Body, StoredStep
 
 _DETAIL_LENGTH: Final = 500
 

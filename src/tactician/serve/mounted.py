@@ -8,7 +8,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tactician.people import Person, Right
+from tactician.people.person import Person, Right
 from tactician.serve.api import ApiError, ApiServer, lift_time_limit
 
 _RIGHTS: Final[tuple[Right, ...]] = ("start", "answer")

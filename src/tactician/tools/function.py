@@ -13,7 +13,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from typing_extensions import TypedDict
 
 from tactician.errors import DeclarationError, InvalidArgumentsError
-from tactician.llm import JsonSchema, ToolSpec
+from tactician.llm.model import JsonSchema, ToolSpec
 from tactician.runs import RunContext, find_run_parameter, in_thread
 from tactician.tools.artifacts import deliver_result
 from tactician.tools.output import ToolOutput

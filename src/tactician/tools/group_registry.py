@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.runs import RunContext
 from tactician.tools.configured_servers import create_common_groups, create_server_groups
@@ -17,7 +17,7 @@ from tactician.tools.provider import OpenProviders, ToolProvider
 from tactician.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from tactician.config import ToolGroupSettings
+    from tactician.config.settings import ToolGroupSettings
 
 
 class ToolGroups(Mapping[str, ToolGroup]):

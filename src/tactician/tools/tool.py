@@ -7,7 +7,8 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 from tactician.context_format import write_json
-from tactician.llm import JsonSchema, ToolCall, ToolResult, ToolSpec
+from tactician.llm import ToolCall, ToolResult
+from tactician.llm.model import JsonSchema, ToolSpec
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
 from tactician.tools.output import ToolOutput

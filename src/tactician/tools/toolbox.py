@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, Replan, ToolError
-from tactician.llm import ToolCall, ToolResult, ToolSpec
+from tactician.llm import ToolCall, ToolResult
+from tactician.llm.model import ToolSpec
 from tactician.loggers import get_logger
 from tactician.runs import RunContext, reset_current, set_current
 from tactician.suggestions import did_you_mean

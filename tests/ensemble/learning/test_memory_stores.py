@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from tactician import InProcessMemory, RunContext, Scope, SqlMemory, days
 from tactician.ensemble import ScopedMemory, ScopeEntry
 from tactician.errors import ConfigurationError, StoredStateError
-from tactician.stores import MemoryStore, StoredDocument
+from tactician.stores import MemoryStore
+from tactician.stores.document import StoredDocument
 from tactician.testing import FakeClock
 from tests.ensemble.learning.support import TopicEmbeddings, now, over
 

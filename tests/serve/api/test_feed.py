@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.llm import UsageTally
+from tactician.llm.usage import UsageTally
 from tactician.loop import TextReceived, ThinkingReceived
 from tactician.runs import RunEnded, RunStarted, RunStatus
 from tactician.secrets import Masking

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tactician.events import EventEmitter
+from tactician.events.bus import EventEmitter
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop import ToolCalled, ToolReturned
 from tactician.runs import RunHeader, RunRecord, RunStatus, RunStore

@@ -12,7 +12,7 @@ from tactician.agents.composition import Member
 from tactician.agents.results import as_own_result
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.frozen import frozen
-from tactician.loop import DEFAULT_MAX_TURNS
+from tactician.loop.policy import DEFAULT_MAX_TURNS
 from tactician.runs import READS_MESSAGES, Budget, Input, InputTypes, RunContext, Runnable, RunResult
 from tactician.suggestions import did_you_mean, suggest_options
 

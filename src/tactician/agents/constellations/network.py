@@ -12,10 +12,11 @@ from typing_extensions import TypeVar, override
 from tactician.agents.base import BaseRunnable, find_input_types
 from tactician.agents.composition import Member
 from tactician.agents.results import Attempts, as_own_result, format_briefing, format_contribution
-from tactician.conversation import repair_history
+from tactician.conversation.history_repair import repair_history
 from tactician.errors import DeclarationError
-from tactician.flow import gather_or_suspend
-from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
+from tactician.flow.scheduler import gather_or_suspend
+from tactician.llm import AssistantMessage, Message, Text, UserMessage
+from tactician.llm.messages import SystemMessage
 from tactician.runs import (
     READS_MESSAGES,
     Budget,

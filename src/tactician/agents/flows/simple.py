@@ -12,7 +12,7 @@ from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, cho
 from tactician.agents.results import as_own_result
 from tactician.grammar import add_article
 from tactician.runs import Input, InputTypes, RunContext, RunResult
-from tactician.tools import find_caller_namespace
+from tactician.tools.signature import find_caller_namespace
 
 T = TypeVar("T")
 

@@ -16,8 +16,9 @@ from tactician.clock import Clock
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.frozen import frozen
 from tactician.grammar import format_count
-from tactician.llm import Text, UserMessage, join_text
-from tactician.loop import InvalidOutput
+from tactician.llm import Text, UserMessage
+from tactician.llm.messages import join_text
+from tactician.loop.output import InvalidOutput
 from tactician.process import UserInput, allow_questions
 from tactician.runs import (
     READS_MESSAGES,
@@ -33,7 +34,8 @@ from tactician.runs import (
     is_conversation,
     messages_of,
 )
-from tactician.tools import as_text, resolve_hints
+from tactician.tools.signature import resolve_hints
+from tactician.tools.tool import as_text
 
 _RAW: Final = (str, int, float, dict)
 

@@ -25,7 +25,8 @@ from tactician.agents.planned.validation import (
     validate_stuck_handler,
 )
 from tactician.errors import DeclarationError
-from tactician.planning import Action, Amount, Goal, PlanningBudget
+from tactician.planning import Action, Goal, PlanningBudget
+from tactician.planning.model import Amount
 from tactician.process import (
     ActionSpec,
     AgentProcess,
@@ -80,7 +81,7 @@ def compile_classes(
 
 
 def _supervise(spec: PlannedAgentSpec) -> PlannedAgentSpec:
-    from tactician.agents.supervision import supervise
+    from tactician.agents.supervision.supervised_agent import supervise
 
     return supervise(spec)
 

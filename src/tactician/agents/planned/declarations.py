@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from tactician import planning
 from tactician.frozen import frozen
+from tactician.planning.hybrid import HybridPlanner
 from tactician.process import ActionRetryPolicy, Export, OperationContext
 from tactician.prompts import LlmReference, PromptContributor
 
 if TYPE_CHECKING:
-    from tactician.planning import PlanningAlgorithm
+    from tactician.planning.planner import PlanningAlgorithm
 
 
 class Planner(StrEnum):
@@ -31,7 +32,7 @@ class Planner(StrEnum):
         """Return a planner of this kind."""
         if self is Planner.UTILITY:
             return planning.UtilityPlanner()
-        return planning.HybridPlanner() if self is Planner.HYBRID else planning.AStarPlanner()
+        return HybridPlanner() if self is Planner.HYBRID else planning.AStarPlanner()
 
 
 ACTION: Final = "__tactician_action__"

@@ -17,10 +17,11 @@ from tactician.conversation import Conversation
 from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
 from tactician.process import TOWARDS, Named, ProcessOptions
-from tactician.prompts import ContributorLike, LlmReference, as_contributor, check_reference
+from tactician.prompts import LlmReference
+from tactician.prompts.contributor_adapters import ContributorLike, as_contributor, check_reference
 from tactician.runs import Budget, Input, Response, RunContext, RunResult
 from tactician.suggestions import suggest_options
-from tactician.tools import find_caller_namespace
+from tactician.tools.signature import find_caller_namespace
 
 C = TypeVar("C", bound=type)
 T_co = TypeVar("T_co", covariant=True, default=object)

@@ -46,7 +46,7 @@ from tactician.runs import (
 from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
-    from tactician.diagrams import Diagram
+    from tactician.diagrams.diagram import Diagram
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=object)

@@ -11,7 +11,7 @@ from tactician.blueprint.ensembles.mistakes import build_checked
 from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.settings import build_values
-from tactician.documents import DataPath
+from tactician.documents.data import DataPath
 from tactician.ensemble import Edge, Graph, Loop, MapReduce, Task, TaskLike, Window
 
 _COMMON: Final = ("id", "description")

@@ -25,7 +25,8 @@ from tactician.ensemble import (
 )
 from tactician.grammar import add_article
 from tactician.secrets import has_secret
-from tactician.stores import StoreAddress, StoreVariable, store_path
+from tactician.stores import StoreVariable
+from tactician.stores.address import StoreAddress, store_path
 
 _MODULE: Final = "tactician.stores"
 _SECRET: Final = "the address may hold a secret: write it to an environment variable, and name that"

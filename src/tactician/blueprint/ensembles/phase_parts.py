@@ -9,7 +9,8 @@ from pydantic import ConfigDict, Field, model_validator
 
 from tactician.blueprint.ensembles.task_parts import TaskItem, TaskPart
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Count, Name, Part, convert_type, require_field
-from tactician.documents import DataPath, form_of
+from tactician.documents.data import DataPath
+from tactician.documents.forms import form_of
 from tactician.ensemble import PersonReview
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from typing import Final
 
-from tactician.agents import as_runnable
+from tactician.agents.planned.specs import as_runnable
 from tactician.blueprint.abilities import export_guardrails
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.ensembles.gates import export_gates

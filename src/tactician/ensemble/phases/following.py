@@ -14,7 +14,8 @@ from tactician.ensemble.phases.running import PhaseRuns
 from tactician.ensemble.results import EnsembleResult, ExitReason, PhaseOutput, get_end
 from tactician.ensemble.running import note_begin
 from tactician.ensemble.task_output import TaskOutput
-from tactician.flow import FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
+from tactician.flow.scheduler import Scheduler
+from tactician.flow.steps import FlowStep, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.grammar import format_count
 from tactician.runs import RunContext, Suspended, is_final
 from tactician.text import describe_error

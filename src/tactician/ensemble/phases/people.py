@@ -11,7 +11,8 @@ from tactician.ensemble.phase_decisions import FORMS, PhaseDecision, UndecidedEr
 from tactician.ensemble.phases.review import PersonReview
 from tactician.ensemble.reviews import PersonAnswer, PersonConsultation, Question, Reviewer
 from tactician.ensemble.task_output import TaskOutput
-from tactician.loop import InvalidOutput, output_type
+from tactician.loop import output_type
+from tactician.loop.output import InvalidOutput
 from tactician.process import build_form
 from tactician.runs import Approval, Response, RunContext, StoredAnswer
 

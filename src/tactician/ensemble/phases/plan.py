@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TypeAlias
 
-from tactician.agents import Member
+from tactician.agents.composition import Member
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.checks import find_structure_problems
 from tactician.ensemble.phases.phase import Phase

@@ -24,7 +24,8 @@ from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_plan import create_plan
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.grammar import format_count
-from tactician.loop import InvalidOutput, output_type
+from tactician.loop import output_type
+from tactician.loop.output import InvalidOutput
 from tactician.runs import OutputError, RunContext, RunResult, RunStatus
 
 _AGAIN = f"Your answer was no decision. Answer with one: {FORMS}."

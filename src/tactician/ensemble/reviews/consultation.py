@@ -9,10 +9,10 @@ from pydantic import JsonValue
 
 from tactician.ensemble.reviews.reviewers import Reviewer, ask_reviewer
 from tactician.errors import StoredStateError
-from tactician.flow import StepTimeoutError
+from tactician.flow.timeout import StepTimeoutError
 from tactician.frozen import frozen
-from tactician.llm import JsonSchema
-from tactician.loop import InvalidOutput
+from tactician.llm.model import JsonSchema
+from tactician.loop.output import InvalidOutput
 from tactician.runs import (
     Checkpoint,
     Live,

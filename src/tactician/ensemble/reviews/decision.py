@@ -12,8 +12,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from tactician.frozen import frozen
-from tactician.llm import JsonSchema
-from tactician.loop import InvalidOutput
+from tactician.llm.model import JsonSchema
+from tactician.loop.output import InvalidOutput
 from tactician.runs import Approval, Response, StoredAnswer
 
 Verdict: TypeAlias = Literal["approve", "edit", "retry", "exit_early"]

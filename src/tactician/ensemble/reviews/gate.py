@@ -13,7 +13,7 @@ from tactician.ensemble.reviews.events import ReviewDecided, ReviewRequested
 from tactician.ensemble.reviews.review import OnTimeout, Review, ReviewPolicy
 from tactician.ensemble.reviews.reviewers import Reviewer
 from tactician.frozen import frozen
-from tactician.loop import InvalidOutput
+from tactician.loop.output import InvalidOutput
 from tactician.runs import Response, RunContext
 
 GateTiming: TypeAlias = Literal["before", "after"]

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, TypeAlias
 
-from tactician.flow import run_with_timeout
+from tactician.flow.timeout import run_with_timeout
 from tactician.runs import PendingRequest, RequestAnswered, Response, RunContext
 
 Reviewer: TypeAlias = Callable[[PendingRequest], Response | Awaitable[Response]]

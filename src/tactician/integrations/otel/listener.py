@@ -30,8 +30,8 @@ from tactician.llm import (
     RequestRetried,
     RequestRouted,
     Usage,
-    calculate_cost,
 )
+from tactician.llm.usage import calculate_cost
 from tactician.loop import (
     HandedOff,
     OutputRejected,

@@ -8,7 +8,7 @@ from math import inf
 from typing import Generic, TypeAlias, TypeVar
 
 from tactician.errors import ModelConnectionError, ModelError, ModelTimeoutError
-from tactician.events import EventEmitter
+from tactician.events.bus import EventEmitter
 from tactician.llm.remote import DEFAULT_TIMEOUT
 from tactician.llm.routing.attempt import Attempt, OpenStream
 from tactician.llm.routing.call_settings import CallSettings

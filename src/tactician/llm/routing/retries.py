@@ -23,7 +23,7 @@ from tactician.errors import (
 )
 from tactician.frozen import frozen
 from tactician.grammar import format_count
-from tactician.resilience import draw_backoff
+from tactician.resilience.backoff import draw_backoff
 
 Random: TypeAlias = Callable[[], float]
 """Function that returns a number from 0 up to, but not including, 1."""

@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 from typing_extensions import override
 
-from tactician.agents import BaseRunnable, run_in_conversation
+from tactician.agents import BaseRunnable
+from tactician.agents.conversations import run_in_conversation
 from tactician.cancellation import run_to_completion
 from tactician.conversation import ChatUser, Conversation
 from tactician.errors import (
@@ -48,8 +49,9 @@ from tactician.runs import (
     resume_run,
     start_run,
 )
-from tactician.stores import DocumentStore, Lease
-from tactician.tools import ToolExecutor
+from tactician.stores import DocumentStore
+from tactician.stores.document import Lease
+from tactician.tools.declared_tool import ToolExecutor
 
 _Answer: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[object]]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tactician.events import Event
-from tactician.llm import UsageTally
+from tactician.llm.usage import UsageTally
 from tactician.loop import TurnCompleted
 from tactician.platform.views.runs import RunTree, RunView
 from tactician.process import ActionCompleted, ActionRun, ProcessEnded, ProcessStarted

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from pydantic import JsonValue
 
 from tactician.frozen import frozen
-from tactician.llm import Message, Usage, UsageTally
-from tactician.loop import read_messages
+from tactician.llm import Message, Usage
+from tactician.llm.usage import UsageTally
+from tactician.loop.saved_state import read_messages
 from tactician.process import (
     ActionRun,
     AgentProcess,
@@ -24,7 +25,7 @@ from tactician.process import (
     read_state,
 )
 from tactician.runs import Checkpoint, Live, PendingRequest, RunRecord, RunState
-from tactician.trace import CaptureMode
+from tactician.trace.capture import CaptureMode
 
 
 @frozen

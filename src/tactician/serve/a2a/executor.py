@@ -9,7 +9,8 @@ from typing import Final, TypeAlias
 
 from tactician.clock import Clock
 from tactician.errors import RunConflictError, StoreError, TacticianError
-from tactician.events import Event, new_id
+from tactician.events import Event
+from tactician.events.event import new_id
 from tactician.loggers import get_logger
 from tactician.loop import read_answer_text
 from tactician.platform import Platform
@@ -25,7 +26,7 @@ from tactician.runs import (
 )
 from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.task_run import TASK_RUNS, PublishedTask
-from tactician.stores import Lease
+from tactician.stores.document import Lease
 
 _logger = get_logger(__name__)
 _Work: TypeAlias = Callable[[RunContext], Awaitable[RunResult[object]]]

@@ -15,7 +15,8 @@ from a2a.utils.push_url_validator import validate_push_notification_url
 from google.protobuf.json_format import ParseDict
 from typing_extensions import override
 
-from tactician.a2a import open_http, to_json_object
+from tactician.a2a.connection import open_http
+from tactician.a2a.wire import to_json_object
 from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.task_documents import TaskDocument, TaskDocuments
 from tactician.serve.a2a.task_states import ENDED, MOVING, TaskViews

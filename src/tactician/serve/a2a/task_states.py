@@ -10,7 +10,8 @@ from google.protobuf.json_format import ParseDict
 from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic import JsonValue
 
-from tactician.a2a import A2aPart, JsonObject, to_json_object, to_wire_part
+from tactician.a2a.messages import A2aPart
+from tactician.a2a.wire import JsonObject, to_json_object, to_wire_part
 from tactician.frozen import frozen
 from tactician.llm import Text
 from tactician.runs import RunRecord, RunStatus, RunStore, read_output

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.applications import Starlette
 from starlette.responses import Response
 
-from tactician.people import Person, Right
+from tactician.people.person import Person, Right
 from tactician.platform import Platform
 from tactician.serve.ag_ui.client_run import ClientRun
 from tactician.serve.ag_ui.conversation import read_request

@@ -13,7 +13,7 @@ from tactician.agents import BaseRunnable
 from tactician.conversation import ChatUser
 from tactician.errors import AgentNotFoundError, LeaseLostError, ResponseError, RunNotFoundError, TacticianError
 from tactician.events import Event
-from tactician.people import Person
+from tactician.people.person import Person
 from tactician.runs import (
     REQUEST_KIND,
     CallerTools,

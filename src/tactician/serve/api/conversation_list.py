@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tactician.conversation import ConversationSummary
+from tactician.conversation.summary import ConversationSummary
 from tactician.runs import RunStatus, RunStore
 from tactician.serve.api.forms import ConversationEntryForm, ConversationsForm
 from tactician.serve.api.operations import ApiOperation, Call, count_up_to

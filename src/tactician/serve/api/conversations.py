@@ -11,13 +11,14 @@ from typing import Final, cast
 from pydantic import JsonValue
 from starlette.responses import Response
 
-from tactician.conversation import Conversation, find_run_id
+from tactician.conversation import Conversation
+from tactician.conversation.summary import find_run_id
 from tactician.errors import ConversationNotFoundError, RunConflictError, TacticianError
 from tactician.events import Event
-from tactician.llm import messages_to_data
+from tactician.llm.messages import messages_to_data
 from tactician.loggers import get_logger
 from tactician.loop import TextReceived
-from tactician.people import Person
+from tactician.people.person import Person
 from tactician.process import MessageSent, ProgressReported
 from tactician.runs import RunCompleted, RunResult, RunStore, format_output
 from tactician.secrets import mask_secrets
@@ -33,7 +34,8 @@ from tactician.serve.api.uploads import read_pictures
 from tactician.serve.api.views import show_requests
 from tactician.serve.api.visibility import CONVERSATIONS_ROLE, may_read_conversation
 from tactician.serve.problems import ApiError, describe_failure
-from tactician.service import AgentOptions, AgentService
+from tactician.service import AgentService
+from tactician.service.options import AgentOptions
 
 _logger = get_logger(__name__)
 _PATH: Final = "/api/conversations/{conversation_id}"

@@ -8,9 +8,10 @@ from typing import Final, TypeVar
 
 from starlette.responses import Response
 
-from tactician.events import Event, find_event_type
+from tactician.events import Event
+from tactician.events.event import find_event_type
 from tactician.frozen import frozen
-from tactician.platform import RecordedEvent
+from tactician.platform.views.recorded_events import RecordedEvent
 from tactician.process import ProcessEnded
 from tactician.runs import RunEnded, RunStatus
 from tactician.serve.api.feed import EventFeed, FeedEntry
@@ -21,7 +22,7 @@ from tactician.serve.api.run_lookup import find_run, present_run
 from tactician.serve.api.sse import COMMENT, format_event
 from tactician.serve.api.visibility import READERS, find_owner
 from tactician.serve.problems import ApiError
-from tactician.trace import write_event
+from tactician.trace.event_forms import write_event
 
 _PAUSES: Final = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Seconds between looks for the end of a run in the store: its last event comes a moment before it is saved."""

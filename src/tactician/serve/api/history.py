@@ -8,12 +8,13 @@ from typing import TypedDict
 
 from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.events import Event, event_from_json
-from tactician.platform import RecordedEvent, RunView
+from tactician.platform import RunView
+from tactician.platform.views.recorded_events import RecordedEvent
 from tactician.process import ProcessEnded
 from tactician.runs import PROCESS_KIND, RunEnded, RunStarted, RunStatus
 from tactician.serve.api.feed import FeedEntry
 from tactician.serve.api.server import ApiServer
-from tactician.trace import CaptureMode
+from tactician.trace.capture import CaptureMode
 
 
 class _Surroundings(TypedDict):

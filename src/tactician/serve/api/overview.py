@@ -8,7 +8,8 @@ from typing import Final
 
 from starlette.datastructures import QueryParams
 
-from tactician.llm import DeploymentStatus, ObservedModelSource
+from tactician.llm.model_sources import ObservedModelSource
+from tactician.llm.routing.deployment import DeploymentStatus
 from tactician.platform import RunView
 from tactician.serve.api.forms import RequestForm
 from tactician.serve.api.inputs import find_run_names

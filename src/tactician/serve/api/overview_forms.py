@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tactician.people import Right
+from tactician.people.person import Right
 from tactician.serve.api.forms import Form, RequestForm
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tactician.events import encode, event_to_json
-from tactician.llm import Image, messages_to_data
+from tactician.events import event_to_json
+from tactician.events.encoding import encode
+from tactician.llm import Image
+from tactician.llm.messages import messages_to_data
 from tactician.platform import RunTree
 from tactician.runs import RunStore
 from tactician.serve.api.history import list_events

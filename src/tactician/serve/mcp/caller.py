@@ -15,7 +15,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
 from tactician.events import Event
-from tactician.people import Person
+from tactician.people.person import Person
 from tactician.runs import ChatUser, PendingRequest, Respondent, RunContext, RunRecord
 from tactician.secrets import mask_secrets
 from tactician.serve.api import sees_run

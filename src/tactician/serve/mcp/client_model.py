@@ -12,19 +12,9 @@ from pydantic import JsonValue
 from tactician.context_format import write_json
 from tactician.errors import ConfigurationError, ModelError
 from tactician.frozen import frozen
-from tactician.llm import (
-    AssistantMessage,
-    Delta,
-    Features,
-    Image,
-    JsonSchema,
-    Message,
-    ModelRequest,
-    ModelResponse,
-    SystemMessage,
-    Text,
-    UserMessage,
-)
+from tactician.llm import AssistantMessage, Features, Image, Message, ModelRequest, ModelResponse, Text, UserMessage
+from tactician.llm.messages import SystemMessage
+from tactician.llm.model import Delta, JsonSchema
 from tactician.process import create_suspension
 from tactician.runs import Approval, PendingRequest, RunContext, StoredAnswer
 from tactician.suggestions import suggest_options

@@ -17,7 +17,7 @@ from pydantic_core import from_json
 from tactician.clock import Timeout
 from tactician.context_format import write_json
 from tactician.errors import RunConflictError, TacticianError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.platform import Platform
 from tactician.runs import (
     PendingRequest,
