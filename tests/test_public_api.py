@@ -57,21 +57,18 @@ PUBLIC = {
         find_token_counter MessageWindow SlidingWindow Summarization WindowStrategy
     """,
     "tactician.ensemble": """
-        AskPerson Composite CompositeError ConsoleReviewer ConstraintViolationError days Delegation DelegationCompleted
-        DEFAULT_CHUNK_SIZE DelegationContext DelegationDecision DelegationFailed DelegationPolicy DelegationPriority
-        DelegationRequest DelegationResponse DelegationStarted DelegationStatus Edge Embedder END Ensemble
-        EnsembleDefinitionError EnsembleResult ExitReason find_composite Graph GraphError Handler
+        AskPerson CompositeError ConsoleReviewer ConstraintViolationError days Delegation DelegationCompleted
+        DelegationContext DelegationDecision DelegationFailed DelegationRequest DelegationResponse
+        DelegationStarted Edge END Ensemble EnsembleDefinitionError EnsembleResult ExitReason Graph GraphError
         HierarchicalConstraints Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError
-        MemoryReflections NestedEnsemble OnTimeout PersonReview Phase PhaseAttempt PhaseCompleted
-        PhaseDecision PhaseFailed PhaseOutput PhaseResumed
-        PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError
-        Reflection ReflectionInput ReflectionStore ReflectionStrategy rest_while_asking Review ReviewDecided
-        ReviewDecision
-        Reviewer ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopedMemory ScopeEntry
-        SqlMemory SqlReflections Task TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput
-        TaskLike TaskOutput TaskOutputs TaskReflected TaskReflection TaskRestored TaskResumed TaskSkipped
-        TaskStarted TaskSuspended Window Workflow
+        MemoryReflections Phase PhaseCompleted PhaseDecision PhaseFailed PhaseResumed PhaseReview PhaseReviewed
+        PhaseReviewError PhaseStarted PredicateError Reflection ReflectionInput ReflectionStore Review
+        ReviewDecided ReviewDecision ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopeEntry
+        SqlMemory SqlReflections Task TaskCompleted TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs
+        TaskReflected TaskReflection TaskRestored TaskResumed TaskSkipped TaskStarted TaskSuspended Window
+        Workflow
     """,
+    "tactician.ensemble.delegation": "allow modify reject",
     "tactician.events": "Event event_from_json event_to_json EventLog read_event_log subscribe_everywhere",
     "tactician.guardrails": """
         blocked_words failed GuardrailChecked GuardrailError GuardrailResult input input_guardrail matches
@@ -81,7 +78,7 @@ PUBLIC = {
     "tactician.integrations.otel": "create_listener enable",
     "tactician.llm": """
         AssistantMessage CircuitBreakerPolicy CircuitClosed CircuitOpened Deployment Document EmbeddedModel
-        EmbeddingModel Embeddings Endpoint Features Image ImageModel LanguageModel LlmOptions Message
+        EmbeddingModel Endpoint Features Image ImageModel LanguageModel LlmOptions Message
         ModelCatalog ModelFellBack ModelLike ModelPrice ModelRequest ModelResponse ModelRetryPolicy ModelRouter
         OneModel PydanticAiModel RequestDelayed RequestRetried RequestRouted Responder RetrySettings
         RoutingOptions Text Thinking ToolCall ToolResult TraceMetadata Usage UserMessage
@@ -94,7 +91,7 @@ PUBLIC = {
     """,
     "tactician.mcp": "filesystem git McpError McpProgress McpServer",
     "tactician.planning": """
-        Action AStarPlanner Goal Plan PlanningBudget SearchLimitExceeded UNKNOWN UtilityPlanner Verdict
+        Action AStarPlanner Goal HybridPlanner Plan PlanningBudget SearchLimitExceeded UNKNOWN UtilityPlanner Verdict
         WorldState
     """,
     "tactician.platform": """
@@ -212,7 +209,7 @@ def list_mentions() -> Iterator[Mention]:
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "tactician":
                 yield from (Mention(node.module or "", alias.name, str(program)) for alias in node.names)
     for page, text in list_code():
-        for path in re.findall(r"\btactician(?:\.\w+)+", text):
+        for path in re.findall(r"\btactician(?:\.\w+){2,}", text):
             module, _, name = path.rpartition(".")
             if module in modules():
                 yield Mention(module, name, page)

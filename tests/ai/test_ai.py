@@ -16,7 +16,6 @@ from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError, DeclarationError, ModelServerError
 from tactician.llm import (
     EmbeddingModel,
-    Embeddings,
     Features,
     ImageModel,
     Message,
@@ -27,7 +26,7 @@ from tactician.llm import (
     ToolResult,
     Usage,
 )
-from tactician.llm.embeddings.model import EmbeddingOptions
+from tactician.llm.embeddings.model import EmbeddingOptions, Embeddings
 from tactician.llm.images import GeneratedImages, ImageOptions
 from tactician.llm.messages import SystemMessage
 from tactician.llm.options import NO_ROUTING_OPTIONS

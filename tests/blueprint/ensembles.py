@@ -32,7 +32,8 @@ from tactician import (
     Workflow,
 )
 from tactician.context_format import ContextFormat, ToonFormatter
-from tactician.ensemble import Delegation, ReviewPolicy, TaskLike
+from tactician.ensemble import Delegation, ReviewPolicy
+from tactician.ensemble.tasks.task import TaskLike
 from tactician.stores import StoreVariable
 from tactician.stores.address import StoreAddress
 from tests.blueprint import acme

@@ -21,17 +21,9 @@ from tactician.blueprint.schema_base import Part, convert_type
 from tactician.blueprint.settings import export_part
 from tactician.data_fields import CodeOnly, list_data_fields
 from tactician.documents.forms import form_of
-from tactician.ensemble import (
-    Delegation,
-    Edge,
-    HierarchicalConstraints,
-    PersonReview,
-    Phase,
-    Reflection,
-    Review,
-    Task,
-)
+from tactician.ensemble import Delegation, Edge, HierarchicalConstraints, Phase, Reflection, Review, Task
 from tactician.ensemble.arguments import EnsembleArguments
+from tactician.ensemble.phases.review import PersonReview
 from tactician.llm.usage import UsageTally
 from tactician.process import ActionRun, ProcessOptions, ProcessStatus
 from tactician.process.saved_options import restore_options, save_options

@@ -16,7 +16,8 @@ from tactician.platform import Autonomy
 from tactician.process import ProcessOptions, ProcessStatus, ProcessStuckError, ask_human
 from tactician.runs import Budget, OutputError, RunResult, approve
 from tactician.stores import MemoryStore
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tests.support.stored import JsonStore, respond
 
 

@@ -34,7 +34,8 @@ from tactician.guardrails import GuardrailResult
 from tactician.llm import ModelRequest, ModelResponse
 from tactician.llm.model import Delta
 from tactician.loop import Autonomous
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 
 
 @dataclass(frozen=True)

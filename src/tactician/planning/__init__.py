@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tactician.planning.astar import AStarPlanner as AStarPlanner
     from tactician.planning.budget import PlanningBudget as PlanningBudget
     from tactician.planning.budget import SearchLimitExceeded as SearchLimitExceeded
+    from tactician.planning.hybrid import HybridPlanner as HybridPlanner
     from tactician.planning.model import Action as Action
     from tactician.planning.model import Goal as Goal
     from tactician.planning.model import Plan as Plan
@@ -34,6 +35,7 @@ else:
         {
             "tactician.planning.astar": "AStarPlanner",
             "tactician.planning.budget": "PlanningBudget SearchLimitExceeded",
+            "tactician.planning.hybrid": "HybridPlanner",
             "tactician.planning.model": "Action Goal Plan",
             "tactician.planning.utility": "UtilityPlanner",
             "tactician.planning.verdict": "Verdict",

@@ -9,7 +9,8 @@ from tactician.events import Event
 from tactician.events.bus import EventListener
 from tactician.llm.messages import SystemMessage
 from tactician.stores import MemoryStore
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tactician.tools.toolbox import ToolLike
 
 

@@ -33,7 +33,8 @@ from tactician.llm import ModelRequest, ModelResponse, ToolResult
 from tactician.llm.model import ToolSpec
 from tactician.process import ActionCompleted, ActionStarted, AgentProcess, ProcessFailedError, ask_human
 from tactician.runs import BudgetError
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tests.support.stored import JsonStore, respond, resume
 
 

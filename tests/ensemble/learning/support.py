@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from tactician import RunContext
 from tactician.errors import ModelError
 from tactician.events.bus import EventListener
-from tactician.llm import EmbeddingModel, Embeddings, Usage
-from tactician.llm.embeddings.model import EmbeddingOptions
+from tactician.llm import EmbeddingModel, Usage
+from tactician.llm.embeddings.model import EmbeddingOptions, Embeddings
 from tactician.stores import DocumentStore
 from tactician.testing import FakeClock, ScriptedModel
 

@@ -20,15 +20,9 @@ from tactician import (
     Workflow,
     days,
 )
-from tactician.ensemble import (
-    EnsembleDefinitionError,
-    ReflectionInput,
-    ReflectionStrategy,
-    ScopedMemory,
-    ScopeEntry,
-    TaskFailedError,
-    TaskInput,
-)
+from tactician.ensemble import EnsembleDefinitionError, ReflectionInput, ScopeEntry, TaskFailedError, TaskInput
+from tactician.ensemble.learning.reflection import ReflectionStrategy
+from tactician.ensemble.learning.scoped_memory import ScopedMemory
 from tactician.errors import ModelError, StoreError
 from tactician.guardrails import failed
 from tactician.llm import ModelRequest, ModelResponse

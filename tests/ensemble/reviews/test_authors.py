@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from tactician import Agent, Ensemble, Loop, Platform, Review, RunStatus, Task, approve, tool
-from tactician.ensemble import AskPerson, TaskLike
+from tactician.ensemble import AskPerson
+from tactician.ensemble.tasks.task import TaskLike
 from tactician.events import Event
 from tactician.runs import PendingRequest, RequestAnswered, Response
 from tactician.testing import ScriptedModel, ToolCall

@@ -23,12 +23,13 @@ from tactician.ensemble import (
     ConstraintViolationError,
     EnsembleResult,
     ExitReason,
-    Reviewer,
     ReviewRejectedError,
     TaskFailedError,
 )
+from tactician.ensemble.reviews.reviewers import Reviewer
 from tactician.runs import PendingRequest, Response
-from tactician.testing import FakeClock, ScriptedModel, Step, ToolCall
+from tactician.testing import FakeClock, ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tests.ensemble.support import cashier, over, prompt_of, says
 from tests.support.stored import JsonStore
 

@@ -18,8 +18,8 @@ from tactician.errors import (
     UnsupportedFeatureError,
 )
 from tactician.events import Event
-from tactician.llm import EmbeddingModel, Embeddings, Image, ImageModel, RoutingOptions, Usage
-from tactician.llm.embeddings.model import BatchLimits, EmbeddingOptions
+from tactician.llm import EmbeddingModel, Image, ImageModel, RoutingOptions, Usage
+from tactician.llm.embeddings.model import BatchLimits, EmbeddingOptions, Embeddings
 from tactician.llm.images import GeneratedImages, ImageOptions
 from tactician.llm.model_sources import MediaModelSource
 from tactician.llm.routing.deployment import Deployment

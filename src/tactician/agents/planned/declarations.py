@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from tactician import planning
 from tactician.frozen import frozen
-from tactician.planning.hybrid import HybridPlanner
 from tactician.process import ActionRetryPolicy, Export, OperationContext
 from tactician.prompts import LlmReference, PromptContributor
 
@@ -32,7 +31,7 @@ class Planner(StrEnum):
         """Return a planner of this kind."""
         if self is Planner.UTILITY:
             return planning.UtilityPlanner()
-        return HybridPlanner() if self is Planner.HYBRID else planning.AStarPlanner()
+        return planning.HybridPlanner() if self is Planner.HYBRID else planning.AStarPlanner()
 
 
 ACTION: Final = "__tactician_action__"

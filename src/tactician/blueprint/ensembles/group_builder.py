@@ -12,7 +12,8 @@ from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.settings import build_values
 from tactician.documents.data import DataPath
-from tactician.ensemble import Edge, Graph, Loop, MapReduce, Task, TaskLike, Window
+from tactician.ensemble import Edge, Graph, Loop, MapReduce, Task, Window
+from tactician.ensemble.tasks.task import TaskLike
 
 _COMMON: Final = ("id", "description")
 _LOOP: Final = (*_COMMON, "max_iterations", "on_limit", "memory", "outputs")

@@ -14,15 +14,8 @@ from tactician.blueprint.builder import Builder
 from tactician.blueprint.ensembles.functions import export_object, find_object
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.schema_base import Name, Part, Positive, Seconds, part_or
-from tactician.ensemble import (
-    InProcessMemory,
-    MemoryReflections,
-    ReflectionStore,
-    Scope,
-    ScopedMemory,
-    SqlMemory,
-    SqlReflections,
-)
+from tactician.ensemble import InProcessMemory, MemoryReflections, ReflectionStore, Scope, SqlMemory, SqlReflections
+from tactician.ensemble.learning.scoped_memory import ScopedMemory
 from tactician.grammar import add_article
 from tactician.secrets import has_secret
 from tactician.stores import StoreVariable

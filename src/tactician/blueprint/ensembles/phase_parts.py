@@ -11,7 +11,7 @@ from tactician.blueprint.ensembles.task_parts import TaskItem, TaskPart
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Count, Name, Part, convert_type, require_field
 from tactician.documents.data import DataPath
 from tactician.documents.forms import form_of
-from tactician.ensemble import PersonReview
+from tactician.ensemble.phases.review import PersonReview
 
 
 @form_of(PersonReview, convert=convert_type, is_optional=True)

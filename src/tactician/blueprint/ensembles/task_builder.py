@@ -19,7 +19,8 @@ from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.settings import build_values
 from tactician.documents.data import DataPath
-from tactician.ensemble import Ensemble, Task, TaskLike
+from tactician.ensemble import Ensemble, Task
+from tactician.ensemble.tasks.task import TaskLike
 from tactician.suggestions import did_you_mean
 
 

@@ -18,7 +18,9 @@ from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.functions import export_function
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.settings import export_values
-from tactician.ensemble import Composite, Ensemble, Graph, Loop, MapReduce, NestedEnsemble, Task, find_composite
+from tactician.ensemble import Ensemble, Graph, Loop, MapReduce, Task
+from tactician.ensemble.nested import NestedEnsemble
+from tactician.ensemble.work.composite import Composite, find_composite
 from tactician.grammar import add_article
 
 _EXPRESSED: Final = frozenset(
