@@ -217,9 +217,10 @@ def list_mentions() -> Iterator[Mention]:
 
 def is_public(mention: Mention) -> bool:
     """Tell whether a package exports a name; modules of the root, and modules that a page names, are public too."""
+    if f"{mention.module}.{mention.name}" in modules():
+        return True
     if mention.module in PUBLIC:
-        is_module = f"{mention.module}.{mention.name}" in modules()
-        return is_module or mention.name in PUBLIC[mention.module].split()
+        return mention.name in PUBLIC[mention.module].split()
     return mention.module in LATER or not is_package(mention.module)
 
 

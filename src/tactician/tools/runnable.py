@@ -140,6 +140,18 @@ class RunnableTool(Tool, Generic[A]):
         return deliver_result(result.output, self.name, context)
 
 
+@runtime_checkable
+class _SelfMade(Protocol):
+    """Runnable that makes the tool itself, such as an instance of a `@planned_agent` class."""
+
+    def as_tool(self) -> Tool: ...
+
+
+def convert_runnable(runnable: Runnable) -> Tool:
+    """Return a Runnable as a tool of its name: as its `as_tool` does, where it has this method."""
+    return runnable.as_tool() if isinstance(runnable, _SelfMade) else RunnableTool(runnable)
+
+
 def _create_adapter(name: str, kind: type[A]) -> pydantic.TypeAdapter[A]:
     try:
         adapter = pydantic.TypeAdapter(kind)
