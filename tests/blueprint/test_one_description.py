@@ -26,8 +26,8 @@ from tactician.ensemble.arguments import EnsembleArguments
 from tactician.ensemble.phases.review import PersonReview
 from tactician.llm.usage import UsageTally
 from tactician.process import ActionRun, ProcessOptions, ProcessStatus
-from tactician.process.saved_options import restore_options, save_options
-from tactician.process.state import ChildRun
+from tactician.process.saving.saved_state import restore_options, save_options
+from tactician.process.state.state import ChildRun
 from tactician.runs import Budget
 from tests.blueprint import acme
 

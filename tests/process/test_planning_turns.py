@@ -9,7 +9,7 @@ import pytest
 
 from tactician.planning import Action, AStarPlanner, Goal, PlanningBudget, SearchLimitExceeded, WorldState
 from tactician.planning.consultation import Consultation
-from tactician.process.deliberation import PlanningTurns
+from tactician.process.deciding.deliberation import PlanningTurns
 
 
 def hard_problem() -> tuple[WorldState, list[Action], list[Goal]]:

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from tactician.tools.builtin.web import fetch_page as fetch_page
     from tactician.tools.builtin.web import http_request as http_request
     from tactician.tools.builtin.web_search import web_search as web_search
-    from tactician.tools.core_groups import CoreToolGroups as CoreToolGroups
     from tactician.tools.declared_tool import DeclaredTool as DeclaredTool
     from tactician.tools.function import FunctionTool as FunctionTool
     from tactician.tools.function import tool as tool
+    from tactician.tools.groups import CoreToolGroups as CoreToolGroups
     from tactician.tools.groups import ToolGroup as ToolGroup
     from tactician.tools.groups import ToolGroupPermission as ToolGroupPermission
-    from tactician.tools.output import ToolOutput as ToolOutput
     from tactician.tools.runnable import RunnableTool as RunnableTool
     from tactician.tools.selection import ToolObject as ToolObject
     from tactician.tools.selection import select_tools as select_tools
     from tactician.tools.tool import Tool as Tool
+    from tactician.tools.tool import ToolOutput as ToolOutput
     from tactician.tools.toolbox import as_tool as as_tool
     from tactician.tools.toolbox import require_declared_tools as require_declared_tools
 else:
@@ -49,14 +49,12 @@ else:
             "tactician.tools.builtin.search_providers": "SearchHit SearxngSearch TavilySearch",
             "tactician.tools.builtin.web": "fetch_page http_request",
             "tactician.tools.builtin.web_search": "web_search",
-            "tactician.tools.core_groups": "CoreToolGroups",
             "tactician.tools.declared_tool": "DeclaredTool",
             "tactician.tools.function": "FunctionTool tool",
-            "tactician.tools.groups": "ToolGroup ToolGroupPermission",
-            "tactician.tools.output": "ToolOutput",
+            "tactician.tools.groups": "CoreToolGroups ToolGroup ToolGroupPermission",
             "tactician.tools.runnable": "RunnableTool",
             "tactician.tools.selection": "ToolObject select_tools",
-            "tactician.tools.tool": "Tool",
+            "tactician.tools.tool": "Tool ToolOutput",
             "tactician.tools.toolbox": "as_tool require_declared_tools",
         },
     )

@@ -10,8 +10,7 @@ from tactician.errors import ToolError
 from tactician.grammar import format_count
 from tactician.llm import Document, Image
 from tactician.llm.image_checks import check_images
-from tactician.tools.output import ToolOutput
-from tactician.tools.tool import as_text
+from tactician.tools.tool import ToolOutput, as_text
 
 _TEXTS: Final = ("text/", "application/json", "application/xml", "application/yaml")
 

@@ -11,9 +11,8 @@ from tactician.llm import ToolCall
 from tactician.llm.model import JsonSchema, ToolSpec
 from tactician.runs import RunContext
 from tactician.tools.artifacts import deliver_result
-from tactician.tools.output import ToolOutput
 from tactician.tools.schema_check import SchemaCheck
-from tactician.tools.tool import Tool
+from tactician.tools.tool import Tool, ToolOutput
 from tactician.tools.traits import NO_TRAITS, ToolTraits
 
 ToolExecutor: TypeAlias = Callable[[ToolCall], object | Awaitable[object]]

@@ -1,4 +1,4 @@
-"""Tool groups: named sets of tools, which the platform provides."""
+"""Tool groups: named sets of tools, which the platform provides, and the names of common ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 from enum import StrEnum
 from inspect import signature
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from typing_extensions import override
 
@@ -176,3 +176,32 @@ def _set_group(group: str, tool: Tool) -> Tool:
     carrying = copy(tool)
     carrying.traits = replace(tool.traits, group=group)
     return carrying
+
+
+class CoreToolGroups:
+    """Names of common tool groups. Only `MATH` comes with the package; a platform provides the others.
+
+    Attributes:
+        WEB: search in the web and pages.
+        MATH: arithmetic.
+        MAPS: places and routes.
+        BROWSER_AUTOMATION: a browser.
+        GITHUB: repositories, issues and pull requests.
+    """
+
+    WEB: Final = "web"
+    MATH: Final = "math"
+    MAPS: Final = "maps"
+    BROWSER_AUTOMATION: Final = "browser_automation"
+    GITHUB: Final = "github"
+
+
+def create_math_group() -> ToolGroup:
+    """Create the group of tools for arithmetic, which are loaded when they are needed."""
+    return ToolGroup(CoreToolGroups.MATH, _load_math, description="Arithmetic", provider="Tactician")
+
+
+def _load_math() -> ToolSource:
+    from tactician.tools.builtin.math_tools import MathTools
+
+    return MathTools()

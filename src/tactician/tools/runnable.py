@@ -15,8 +15,7 @@ from tactician.llm.model import ToolSpec
 from tactician.runs import Input, RunContext, Runnable
 from tactician.tools.artifacts import deliver_result
 from tactician.tools.function import create_arguments_error, remove_titles
-from tactician.tools.output import ToolOutput
-from tactician.tools.tool import Tool, snake_case
+from tactician.tools.tool import Tool, ToolOutput, snake_case
 
 
 @frozen

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, Replan, ToolError
+from tactician.frozen import frozen
 from tactician.llm import ToolCall, ToolResult
 from tactician.llm.model import ToolSpec
 from tactician.loggers import get_logger
@@ -180,3 +181,16 @@ async def _repair(arguments: str) -> str | None:
     # A long text takes seconds, in which nothing else would run in the event loop.
     is_long = len(arguments) > _LONG_ARGUMENTS
     return await asyncio.to_thread(repair_arguments, arguments) if is_long else repair_arguments(arguments)
+
+
+@frozen
+class ToolInvoker:
+    """Way in which a tool calls other tools: with the approvals, guardrails, limits and events of direct calls.
+
+    The context of a call has one for a tool with the trait `calls_tools`.
+
+    Attributes:
+        invoke: function that runs a call of one of the tools. The id of a call must be the same after a pause.
+    """
+
+    invoke: Callable[[ToolCall, Toolbox], Awaitable[ToolResult]]
