@@ -24,7 +24,8 @@ from tactician import (
 from tactician.agents import combine_specs
 from tactician.agents.planned.components import is_component
 from tactician.errors import DeclarationError
-from tactician.process import AgentProcess, PlannedAgentSpec
+from tactician.process import AgentProcess
+from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.testing import ScriptedModel
 from tests.agents.running import steps
 

@@ -21,7 +21,8 @@ from tactician import (
 from tactician.errors import DeclarationError
 from tactician.planning import AStarPlanner, UtilityPlanner
 from tactician.planning.hybrid import HybridPlanner
-from tactician.process import ActionRetryPolicy, AgentProcess, list_stored_names
+from tactician.process import ActionRetryPolicy, AgentProcess
+from tactician.process.stored_types import list_stored_names
 from tests.agents.running import started, steps
 
 

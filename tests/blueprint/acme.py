@@ -25,7 +25,8 @@ from tactician.ensemble import ReflectionInput, TaskInput, TaskOutputs
 from tactician.guardrails import GuardrailResult
 from tactician.llm import Message
 from tactician.llm.model import ToolSpec
-from tactician.runs import PendingRequest, Response, RunContext
+from tactician.runs import PendingRequest, RunContext
+from tactician.runs.outcomes.suspension import Response
 from tactician.tools import Tool
 
 T = TypeVar("T")

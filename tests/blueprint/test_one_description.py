@@ -25,9 +25,9 @@ from tactician.ensemble import Delegation, Edge, HierarchicalConstraints, Phase,
 from tactician.ensemble.arguments import EnsembleArguments
 from tactician.ensemble.phases.review import PersonReview
 from tactician.llm.usage import UsageTally
-from tactician.process import ActionRun, ProcessOptions, ProcessStatus
+from tactician.process import ProcessOptions, ProcessStatus
 from tactician.process.saving.saved_state import restore_options, save_options
-from tactician.process.state.state import ChildRun
+from tactician.process.state.state import ActionRun, ChildRun
 from tactician.runs import Budget
 from tests.blueprint import acme
 

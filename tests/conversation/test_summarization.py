@@ -29,7 +29,8 @@ from tactician.llm import (
 )
 from tactician.llm.messages import SystemMessage
 from tactician.llm.model import Delta
-from tactician.runs import Budget, BudgetMeter, ModelReturned, RunContext
+from tactician.runs import Budget, ModelReturned, RunContext
+from tactician.runs.outcomes.budget import BudgetMeter
 from tactician.testing import ScriptedModel
 from tests.conversation.talk import PIXEL, Ones, calls, exchange, result, says, user
 

@@ -10,7 +10,10 @@ from pathlib import Path
 
 from tactician import Platform
 from tactician.llm.messages import join_text
-from tactician.runs import Response, RunStatus, RunStore, keep_responses
+from tactician.runs import RunStatus
+from tactician.runs.life.execution import keep_responses
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.store import RunStore
 from tactician.stores import open_store
 from tactician.stores.document import Lease
 from tactician.testing import ScriptedModel

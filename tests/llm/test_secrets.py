@@ -28,7 +28,7 @@ from tactician.llm.images import RemoteImageModel
 from tactician.llm.remote import RemoteModel
 from tactician.llm.routing.retries import RetryRule
 from tactician.process import OperationContext
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores.document import StoredDocument
 from tests.support.chat_server import ChatServer, Reply, answers, completion, sends
 from tests.support.raw_server import RawServer

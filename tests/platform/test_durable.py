@@ -21,7 +21,7 @@ from tactician import (
 from tactician.errors import LeaseLostError, ResponseError, RunConflictError, RunNotFoundError, StoredStateError
 from tactician.platform import Worker
 from tactician.process import OperationContext, ask_human
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
 from tactician.stores.document import StoredStep
 from tactician.testing import ScriptedModel

@@ -23,7 +23,9 @@ from tactician.llm import AssistantMessage, Message, Text, UserMessage
 from tactician.loop.output import InvalidOutput
 from tactician.platform import Worker
 from tactician.process import ask_human
-from tactician.runs import Input, InputTypes, Runnable, RunStore
+from tactician.runs import Input, Runnable
+from tactician.runs.life.inputs import InputTypes
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel
 from tests.runs.kinds import KINDS, Kind, draw_portrait

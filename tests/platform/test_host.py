@@ -11,7 +11,8 @@ from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
 from tactician.platform import Worker
 from tactician.platform.host.host import Host, HostState
-from tactician.runs import RunCompleted, RunRecord, RunStatus
+from tactician.runs import RunCompleted, RunStatus
+from tactician.runs.progress.record import RunRecord
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.testing import FakeClock, ScriptedModel
 

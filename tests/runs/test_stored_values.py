@@ -31,7 +31,7 @@ from tactician.conversation import Conversation
 from tactician.errors import StoredStateError
 from tactician.llm import UserMessage
 from tactician.llm.messages import SystemMessage
-from tactician.runs import decode_value, encode_value
+from tactician.runs.values.stored_values import decode_value, encode_value
 
 
 @dataclass

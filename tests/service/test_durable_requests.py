@@ -23,7 +23,8 @@ from tactician.errors import (
 from tactician.llm import UserMessage
 from tactician.llm.messages import SystemMessage
 from tactician.platform import Worker
-from tactician.runs import RunKilledError, RunStore
+from tactician.runs import RunKilledError
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore, SqliteStore
 from tactician.stores.document import Body, StoredDocument
 from tactician.testing import ScriptedModel, ToolCall

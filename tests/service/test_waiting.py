@@ -16,7 +16,8 @@ from tactician.errors import (
     RunNotFoundError,
 )
 from tactician.llm.messages import messages_to_json
-from tactician.runs import RunContext, RunStore
+from tactician.runs import RunContext
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import DeclaredTool

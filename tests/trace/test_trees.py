@@ -18,7 +18,8 @@ from tactician.events.span_facts import SpanFacts
 from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse, Text, Usage
 from tactician.llm.model import Delta
 from tactician.platform import Worker
-from tactician.runs import RunStatus, RunStore, approve
+from tactician.runs import RunStatus, approve
+from tactician.runs.progress.store import RunStore
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tactician.testing.scripted import Step
 from tactician.trace import Recorder, Trace

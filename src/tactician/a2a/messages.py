@@ -13,7 +13,8 @@ from tactician.events.event import new_id
 from tactician.frozen import frozen
 from tactician.llm import Document, Image, Text, UserMessage
 from tactician.llm.messages import UserPart, join_text
-from tactician.runs import Input, is_conversation
+from tactician.runs import Input
+from tactician.runs.runnable import is_conversation
 
 
 @frozen

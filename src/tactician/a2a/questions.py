@@ -12,7 +12,9 @@ from tactician.a2a.messages import A2aData, A2aPart
 from tactician.frozen import frozen
 from tactician.llm import Text
 from tactician.llm.model import JsonSchema
-from tactician.runs import Approval, PendingKind, PendingRequest, ReportedError, Response, StoredAnswer
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Approval, PendingKind, ReportedError, Response
+from tactician.runs.requests.answers import StoredAnswer
 
 REQUESTS: Final = "requests"
 """Key of the requests in the data of a question of a Tactician server."""

@@ -45,7 +45,10 @@ from tactician.errors import TransientError
 from tactician.grammar import format_count
 from tactician.llm import Text, Usage
 from tactician.loop import TextReceived
-from tactician.runs import Input, RunContext, RunResult, RunStatus, RunStore, Suspended, decode_value, encode_value
+from tactician.runs import Input, RunContext, RunResult, RunStatus
+from tactician.runs.outcomes.suspension import Suspended
+from tactician.runs.progress.store import RunStore
+from tactician.runs.values.stored_values import decode_value, encode_value
 from tactician.text import escape_controls
 from tactician.tools.tool import as_text
 

@@ -28,7 +28,9 @@ from tactician.loop.output import OutputType
 from tactician.loop.turns import TurnLoop
 from tactician.prompts import LlmReference
 from tactician.prompts.contributor_adapters import build_instructions
-from tactician.runs import READS_MESSAGES, Input, InputTypes, RunContext, Runnable, RunResult, messages_of
+from tactician.runs import Input, RunContext, Runnable, RunResult
+from tactician.runs.life.inputs import READS_MESSAGES, InputTypes
+from tactician.runs.runnable import messages_of
 from tactician.tools import RunnableTool, Tool
 from tactician.tools.tool import snake_case
 from tactician.tools.toolbox import Toolbox, ToolLike

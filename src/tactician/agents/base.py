@@ -18,29 +18,27 @@ from tactician.late_imports import Port
 from tactician.llm import TraceMetadata
 from tactician.loop import output_type
 from tactician.loop.output import InvalidOutput
-from tactician.process import PlannedAgentSpec, renew_processes
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.saving.saved_state import renew_processes
 from tactician.runs import (
-    NO_TYPES,
     Budget,
-    Fork,
     Input,
-    InputTypes,
     OutputError,
     PendingRequest,
-    Response,
     RunContext,
     Runnable,
-    RunPlace,
-    RunRecord,
     RunResult,
     RunStatus,
-    continue_run,
-    load_pending,
     resume_run,
-    run_blocking,
-    start_run,
-    stream_events,
 )
+from tactician.runs.context.context import RunPlace
+from tactician.runs.context.threads import run_blocking
+from tactician.runs.life.execution import continue_run, load_pending, start_run
+from tactician.runs.life.forking import Fork
+from tactician.runs.life.inputs import NO_TYPES, InputTypes
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.runnable import stream_events
 from tactician.stores.document import Lease
 from tactician.suggestions import suggest_options
 from tactician.tools import RunnableTool, Tool

@@ -12,7 +12,9 @@ from typing_extensions import TypeVar, override
 from tactician.agents.base import BaseRunnable
 from tactician.agents.outputs import accept_output, load_output, save_output
 from tactician.llm import UserMessage
-from tactician.runs import Input, InputTypes, RunContext, RunResult, is_conversation
+from tactician.runs import Input, RunContext, RunResult
+from tactician.runs.life.inputs import InputTypes
+from tactician.runs.runnable import is_conversation
 from tactician.tools.signature import find_caller_namespace, resolve_hints
 
 T = TypeVar("T")

@@ -12,7 +12,9 @@ from tactician.frozen import frozen
 from tactician.grammar import add_article
 from tactician.loop import output_type
 from tactician.loop.output import InvalidOutput
-from tactician.runs import Live, RunContext, decode_value, encode_value, revive
+from tactician.runs import RunContext
+from tactician.runs.progress.checkpoint import Live, revive
+from tactician.runs.values.stored_values import decode_value, encode_value
 from tactician.tools.tool import as_text
 
 _KEY = "output"

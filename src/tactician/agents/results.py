@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tactician.llm.messages import join_text
-from tactician.runs import Input, RunContext, RunError, Runnable, RunResult, RunStatus, is_limit, messages_of
+from tactician.runs import Input, RunContext, RunError, Runnable, RunResult, RunStatus
+from tactician.runs.outcomes.errors import is_limit
+from tactician.runs.runnable import messages_of
 from tactician.tools.tool import as_text
 
 T = TypeVar("T")

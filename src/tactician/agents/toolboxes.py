@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
-from tactician.runs import RunContext, Runnable, find_caller_tools
+from tactician.runs import RunContext, Runnable
+from tactician.runs.life.creation import find_caller_tools
 from tactician.tools import DeclaredTool, RunnableTool, Tool
 from tactician.tools.group_registry import load_group_tools
 from tactician.tools.provider import ToolProvider

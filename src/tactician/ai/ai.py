@@ -21,16 +21,10 @@ from tactician.loop.output import OutputType
 from tactician.loop.turns import TurnLoop
 from tactician.prompts import LlmReference
 from tactician.prompts.contributor_adapters import build_instructions
-from tactician.runs import (
-    Input,
-    OutputError,
-    RunContext,
-    RunResult,
-    messages_of,
-    report_model_call,
-    run_blocking,
-    stream_events,
-)
+from tactician.runs import Input, OutputError, RunContext, RunResult
+from tactician.runs.context.threads import run_blocking
+from tactician.runs.reporting import report_model_call
+from tactician.runs.runnable import messages_of, stream_events
 from tactician.tools import as_tool
 from tactician.tools.group_registry import load_group_tools
 from tactician.tools.toolbox import Toolbox

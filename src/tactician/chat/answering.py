@@ -18,16 +18,10 @@ from tactician.events.event import new_id
 from tactician.llm import AssistantMessage, Text, UserMessage
 from tactician.platform import Platform
 from tactician.platform.requests.request import RequestOptions, create_request
-from tactician.process import (
-    AgentProcess,
-    Blackboard,
-    ProcessFailedError,
-    ProcessOptions,
-    ProcessStatus,
-    UserInput,
-    type_name,
-)
-from tactician.runs import Response, Runnable, RunResult, RunStatus
+from tactician.process import AgentProcess, Blackboard, ProcessFailedError, ProcessOptions, ProcessStatus, UserInput
+from tactician.process.stored_types import type_name
+from tactician.runs import Runnable, RunResult, RunStatus
+from tactician.runs.outcomes.suspension import Response
 from tactician.tools.tool import as_text
 
 _PAUSE: Final = 0.02

@@ -26,8 +26,12 @@ from tactician.loggers import get_logger
 from tactician.planning import HybridPlanner, UtilityPlanner
 from tactician.platform import Platform
 from tactician.platform.requests.request import RequestOptions, create_request
-from tactician.process import OutputChannel, PlannedAgentSpec, ProcessOptions
-from tactician.runs import Budget, Input, Response, RunContext, RunResult, messages_of
+from tactician.process import ProcessOptions
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.state.dialogue import OutputChannel
+from tactician.runs import Budget, Input, RunContext, RunResult
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.runnable import messages_of
 from tactician.suggestions import suggest_options
 
 _logger = get_logger(__name__)

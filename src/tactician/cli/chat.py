@@ -23,7 +23,9 @@ from tactician.platform import Platform
 from tactician.platform.autonomy import Mode
 from tactician.platform.requests.request import RequestOptions
 from tactician.process import MessageSent
-from tactician.runs import PendingRequest, Response, RunCompleted, Runnable, RunResult, stream_events
+from tactician.runs import PendingRequest, RunCompleted, Runnable, RunResult
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.runnable import stream_events
 from tactician.service import AgentService
 from tactician.suggestions import did_you_mean
 

@@ -34,7 +34,8 @@ from tactician.cli.worker_command import worker
 from tactician.diagrams.mermaid import to_mermaid
 from tactician.errors import AgentNotFoundError, TacticianError
 from tactician.llm import ModelCatalog
-from tactician.process import PlannedAgentSpec, draw_agent
+from tactician.process import draw_agent
+from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.text import escape_controls
 
 app = create_group()

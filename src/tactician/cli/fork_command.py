@@ -19,7 +19,8 @@ from tactician.errors import ConfigurationError
 from tactician.platform import Platform, RunView
 from tactician.platform.views.steps import StepView
 from tactician.process import AgentProcess
-from tactician.runs import Response, RunError
+from tactician.runs import RunError
+from tactician.runs.outcomes.suspension import Response
 
 
 def fork(

@@ -19,7 +19,7 @@ from tactician.llm import ModelCatalog
 from tactician.llm.messages import messages_to_data
 from tactician.platform import Platform, RunReader, RunView
 from tactician.platform.views.steps import StepView
-from tactician.process import ActionRun
+from tactician.process.state.state import ActionRun
 from tactician.secrets import find_masking
 from tactician.stores import open_store
 from tactician.text import escape_controls

@@ -17,7 +17,9 @@ from tactician.cli.statuses import format_status
 from tactician.cli.stores import require_store
 from tactician.grammar import format_count
 from tactician.llm.usage import UsageTally
-from tactician.runs import RunRecord, RunStatus, RunStore
+from tactician.runs import RunStatus
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
 from tactician.stores import open_store
 from tactician.stores.address import store_path
 

@@ -20,7 +20,8 @@ from tactician.cli.formatting import format_time
 from tactician.errors import ResponseError
 from tactician.platform import Platform
 from tactician.process import AgentProcess
-from tactician.runs import PendingKind, PendingRequest, Response, Runnable, RunResult, RunStatus
+from tactician.runs import PendingRequest, Runnable, RunResult, RunStatus
+from tactician.runs.outcomes.suspension import PendingKind, Response
 from tactician.tools.tool import as_text
 
 Outcome: TypeAlias = AgentProcess | RunResult[object]

@@ -25,13 +25,12 @@ from tactician.process import (
     ActionStarted,
     MessageSent,
     PlanMade,
-    PlannedAgentSpec,
     ProcessEnded,
     ProcessStarted,
     ProcessStatus,
-    format_new_messages,
-    format_response,
 )
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.state.event_log import format_new_messages, format_response
 from tactician.secrets import mask_secrets
 
 

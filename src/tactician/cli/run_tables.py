@@ -19,7 +19,8 @@ from tactician.llm import AssistantMessage, Message
 from tactician.llm.messages import join_text
 from tactician.platform import RunView
 from tactician.platform.views.steps import RunComparison, StepView
-from tactician.process import DEFAULT_BINDING, GAVE_NOTHING
+from tactician.process.board.blackboard import GAVE_NOTHING
+from tactician.process.objects import DEFAULT_BINDING
 from tactician.secrets import find_masking, mask_secrets
 from tactician.text import escape_controls
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore, MemoryStore, open_store
 from tactician.stores.address import store_path
 

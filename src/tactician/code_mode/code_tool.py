@@ -23,9 +23,8 @@ from tactician.runs import RunContext
 from tactician.suggestions import suggest_options
 from tactician.tools import Tool, as_tool
 from tactician.tools.function import create_arguments_error
-from tactician.tools.invoker import ToolInvoker
 from tactician.tools.provider import ToolProvider
-from tactician.tools.toolbox import Toolbox, ToolLike, split_providers
+from tactician.tools.toolbox import Toolbox, ToolInvoker, ToolLike, split_providers
 from tactician.tools.traits import NeedsApproval, ToolTraits
 
 _INTRODUCTION: Final = (

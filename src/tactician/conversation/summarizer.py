@@ -13,7 +13,8 @@ from tactician.llm.messages import SystemMessage
 from tactician.llm.options import NO_OPTIONS
 from tactician.llm.responder import find_sibling
 from tactician.loggers import get_logger
-from tactician.runs import BudgetError, RunContext, RunResult, report_model_call
+from tactician.runs import BudgetError, RunContext, RunResult
+from tactician.runs.reporting import report_model_call
 
 DEFAULT_PROMPT = (
     "You keep the memory of a conversation between a user and an assistant that uses tools. Sum up what was said and "

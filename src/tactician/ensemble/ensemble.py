@@ -44,7 +44,8 @@ from tactician.events.bus import EventListener
 from tactician.llm import ModelLike
 from tactician.llm.model_sources import ModelSource
 from tactician.llm.options import NO_OPTIONS
-from tactician.runs import Budget, Input, RunContext, with_formatter
+from tactician.runs import Budget, Input, RunContext
+from tactician.runs.context.part_settings import with_formatter
 from tactician.suggestions import suggest_options
 from tactician.tools.toolbox import ToolLike
 from tactician.trace.capture import CaptureMode

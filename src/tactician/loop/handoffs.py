@@ -18,7 +18,8 @@ from tactician.llm.messages import SystemMessage
 from tactician.llm.model import ToolSpec
 from tactician.loop.events import HandedOff
 from tactician.loop.output import InvalidOutput, output_type
-from tactician.runs import HandoffError, RunContext, Runnable, RunResult, need_member
+from tactician.runs import HandoffError, RunContext, Runnable, RunResult
+from tactician.runs.runnable import need_member
 from tactician.suggestions import suggest_options
 from tactician.tools import Tool
 from tactician.tools.function import create_arguments_error

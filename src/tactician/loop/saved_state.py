@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from tactician.errors import StoredStateError
 from tactician.llm import Message
 from tactician.llm.messages import messages_from_data, messages_to_data
-from tactician.runs import Live, revive
+from tactician.runs.progress.checkpoint import Live, revive
 
 
 class Counts(TypedDict):

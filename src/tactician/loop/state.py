@@ -14,7 +14,8 @@ from tactician.grammar import format_count
 from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult
 from tactician.loop.call_ids import CallIds
 from tactician.loop.saved_state import Counts, keep_message, parse_messages, read_counts
-from tactician.runs import Changes, Data, RunContext, RunResult, RunStatus
+from tactician.runs import RunContext, RunResult, RunStatus
+from tactician.runs.progress.checkpoint import Changes, Data
 
 T = TypeVar("T")
 

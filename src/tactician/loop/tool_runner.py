@@ -18,18 +18,15 @@ from tactician.loop.events import ToolAnswered, ToolCalled, ToolInterrupted, Too
 from tactician.loop.handoffs import Handoff
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.state import TurnState
-from tactician.runs import (
-    HeldArtifacts,
-    RunContext,
-    deliver_produced,
-    find_formatter,
-    find_suspension,
-)
+from tactician.runs import RunContext
+from tactician.runs.context.artifacts import HeldArtifacts
+from tactician.runs.context.part_settings import find_formatter
+from tactician.runs.life.kept_artifacts import deliver_produced
+from tactician.runs.outcomes.suspension import find_suspension
 from tactician.text import describe_error
 from tactician.tools import Tool
 from tactician.tools.arguments import repair_arguments
-from tactician.tools.invoker import ToolInvoker
-from tactician.tools.toolbox import Toolbox
+from tactician.tools.toolbox import Toolbox, ToolInvoker
 
 _CHARACTERS_PER_TOKEN = 4
 _LONG_RESULT = 10_000

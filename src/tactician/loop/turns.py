@@ -34,16 +34,10 @@ from tactician.loop.policy import DEFAULT_POLICY, AnswerAttempts, TurnPolicy
 from tactician.loop.state import TurnState
 from tactician.loop.tool_runner import Refused, ToolRunner
 from tactician.prompts import KnowledgeCutoff
-from tactician.runs import (
-    BudgetError,
-    RequestPace,
-    RunContext,
-    RunResult,
-    Suspended,
-    TurnLimitError,
-    reset_current,
-    set_current,
-)
+from tactician.runs import BudgetError, RunContext, RunResult, TurnLimitError
+from tactician.runs.context.context import reset_current, set_current
+from tactician.runs.context.part_settings import RequestPace
+from tactician.runs.outcomes.suspension import Suspended
 from tactician.tools import Tool
 from tactician.tools.tool import describe_result
 from tactician.tools.toolbox import Toolbox

@@ -18,7 +18,8 @@ from tactician.platform.composed_agents import assemble_for, combine_all
 from tactician.platform.platform import Platform
 from tactician.platform.ranking import rank_candidates
 from tactician.process import ProcessOptions, ProcessStatus
-from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, run_blocking
+from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus
+from tactician.runs.context.threads import run_blocking
 from tactician.suggestions import suggest_options
 
 Mode: TypeAlias = Literal["closed", "open"]

@@ -11,7 +11,8 @@ from tactician.agents.planned.specs import find_planned_specs
 from tactician.errors import DeclarationError
 from tactician.loggers import get_logger
 from tactician.planning import Action
-from tactician.process import GoalSpec, PlannedAgentSpec
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.state.goals import GoalSpec
 from tactician.runs import Runnable
 
 _PREFIX: Final = "towards "

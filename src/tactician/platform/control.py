@@ -10,24 +10,16 @@ from typing import TYPE_CHECKING
 from tactician.errors import ConfigurationError
 from tactician.platform.lookup import RunLookup
 from tactician.platform.runner import Runner
-from tactician.process import (
-    AgentProcess,
-    Named,
-    with_named,
-)
-from tactician.runs import (
-    DEFAULT_LEASE,
-    ForkOptions,
-    Input,
-    Respondent,
-    Response,
-    RunRecord,
-    RunResult,
-    RunStatus,
-    RunStore,
-    Services,
-    run_blocking,
-)
+from tactician.process import AgentProcess
+from tactician.process.objects import Named, with_named
+from tactician.runs import Input, RunResult, RunStatus, Services
+from tactician.runs.context.threads import run_blocking
+from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.life.forking import ForkOptions
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.runs.requests.respondents import Respondent
 from tactician.stores.document import Lease
 from tactician.suggestions import suggest_options
 

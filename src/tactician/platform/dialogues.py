@@ -13,7 +13,8 @@ from tactician.llm import AssistantMessage
 from tactician.platform.requests.conversations import Conversations
 from tactician.platform.requests.open_conversation import OpenConversation
 from tactician.platform.requests.preceding_run import PrecedingRun
-from tactician.process import AgentProcess, Dialogue, Extent, OutputChannel, ProcessStatus
+from tactician.process import AgentProcess, ProcessStatus
+from tactician.process.state.dialogue import Dialogue, Extent, OutputChannel
 from tactician.stores import DocumentStore
 
 _ATTEMPTS: Final = 5

@@ -18,19 +18,13 @@ from tactician.guardrails import GuardrailError
 from tactician.platform.enqueue_options import EnqueueOptions
 from tactician.platform.host.feed import EventFeed
 from tactician.platform.platform import Platform
-from tactician.runs import (
-    Respondent,
-    Response,
-    RunCompleted,
-    RunError,
-    RunRecord,
-    RunResult,
-    RunStarted,
-    RunStatus,
-    RunStore,
-    claim_to_answer,
-    keep_responses,
-)
+from tactician.runs import RunCompleted, RunError, RunResult, RunStarted, RunStatus
+from tactician.runs.life.claiming import claim_to_answer
+from tactician.runs.life.execution import keep_responses
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.runs.requests.respondents import Respondent
 from tactician.stores.document import Lease
 
 Continuation: TypeAlias = Callable[[RunRecord, Lease], Coroutine[object, object, object]]

@@ -16,7 +16,9 @@ from tactician.frozen import frozen
 from tactician.grammar import add_article
 from tactician.llm.model import ToolSpec
 from tactician.platform.start_objects import Start, StartInput, StartObjects, find_starts
-from tactician.process import Export, GoalSpec, PlannedAgentSpec, ProcessError
+from tactician.process import Export, ProcessError
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.state.goals import GoalSpec
 from tactician.runs import RunContext, Runnable, RunStatus
 from tactician.tools import Tool
 from tactician.tools.tool import describe_result, snake_case

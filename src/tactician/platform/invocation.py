@@ -12,14 +12,8 @@ from tactician.grammar import add_article
 from tactician.loggers import get_logger
 from tactician.platform.registry import Registry
 from tactician.platform.runner import Objects, Runner
-from tactician.process import (
-    AgentProcess,
-    PlannedAgentSpec,
-    ProcessFailedError,
-    ProcessOptions,
-    ProcessStatus,
-    ProcessStuckError,
-)
+from tactician.process import AgentProcess, ProcessFailedError, ProcessOptions, ProcessStatus, ProcessStuckError
+from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.runs import OutputError, RunContext, RunResult, RunStatus
 from tactician.tools.tool import as_text
 

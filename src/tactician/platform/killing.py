@@ -9,7 +9,9 @@ from tactician.events.bus import EventEmitter
 from tactician.llm.usage import UsageTally
 from tactician.platform.lookup import ACTIVE, RunLookup
 from tactician.process import ProcessStatus
-from tactician.runs import RunEnded, RunRecord, RunStatus, Services, kill_run
+from tactician.runs import RunEnded, RunStatus, Services
+from tactician.runs.life.durable import kill_run
+from tactician.runs.progress.record import RunRecord
 
 
 class Killer:

@@ -24,21 +24,12 @@ from tactician.platform.lookup import RunLookup
 from tactician.platform.registered_agents import RegisteredAgents
 from tactician.platform.registry import GOALS, REQUESTS, Registry
 from tactician.platform.runner import Runner
-from tactician.process import (
-    AgentProcess,
-    Named,
-    PlanningSettings,
-    ProcessOptions,
-    with_named,
-)
-from tactician.runs import (
-    RunContext,
-    Runnable,
-    RunResult,
-    Services,
-    run_blocking,
-    start_telemetry,
-)
+from tactician.process import AgentProcess, ProcessOptions
+from tactician.process.deciding.deliberation import PlanningSettings
+from tactician.process.objects import Named, with_named
+from tactician.runs import RunContext, Runnable, RunResult, Services
+from tactician.runs.context.telemetry import start_telemetry
+from tactician.runs.context.threads import run_blocking
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.suggestions import suggest_options
 from tactician.tools import ToolGroup

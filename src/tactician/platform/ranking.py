@@ -16,7 +16,8 @@ from tactician.errors import Ranked
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.llm.messages import join_text
 from tactician.loop.policy import AnswerAttempts
-from tactician.runs import Input, RunContext, messages_of
+from tactician.runs import Input, RunContext
+from tactician.runs.runnable import messages_of
 
 _PROMPT = """How well does each of these fit the request?
 {candidates}

@@ -25,8 +25,9 @@ from tactician.platform.composed_agents import (
     list_assembled,
 )
 from tactician.platform.supervised_agents import is_supervised_agent, list_supervised_agents, rebuild_supervised_agent
-from tactician.process import PlannedAgentSpec
-from tactician.runs import Runnable, RunRecord
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.runs import Runnable
+from tactician.runs.progress.record import RunRecord
 from tactician.suggestions import did_you_mean
 from tactician.tools.tool import snake_case
 

@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create
 
 from tactician.frozen import frozen
 from tactician.llm.model import JsonSchema
-from tactician.process import GoalSpec, PlannedAgentSpec, UserInput
+from tactician.process import UserInput
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.state.goals import GoalSpec
 from tactician.tools.function import create_arguments_error
 from tactician.tools.tool import snake_case
 

@@ -16,8 +16,12 @@ from tactician.errors import AgentNotFoundError, StoredStateError
 from tactician.frozen import frozen
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.planning import Goal
-from tactician.process import GoalSpec, PlannedAgentSpec, read_origin, type_name
-from tactician.runs import Runnable, RunRecord
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.saving.saved_state import read_origin
+from tactician.process.state.goals import GoalSpec
+from tactician.process.stored_types import type_name
+from tactician.runs import Runnable
+from tactician.runs.progress.record import RunRecord
 
 _PREFIX: Final = "led towards "
 

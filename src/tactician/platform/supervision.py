@@ -16,8 +16,9 @@ from tactician.grammar import add_article
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.platform.platform import Platform
 from tactician.platform.supervised_agents import build_supervised_agent
-from tactician.process import AgentProcess, Named, ProcessFailedError, ProcessOptions
-from tactician.runs import run_blocking
+from tactician.process import AgentProcess, ProcessFailedError, ProcessOptions
+from tactician.process.objects import Named
+from tactician.runs.context.threads import run_blocking
 
 T = TypeVar("T", default=object)
 W = TypeVar("W")

@@ -23,7 +23,8 @@ from tactician.process.state.dialogue import MOST_ACTIONS
 from tactician.process.state.errors import describe_failure
 from tactician.process.state.events import ProgressReported
 from tactician.process.state.state import ActionRun, ProcessStatus
-from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
+from tactician.runs import BudgetError, RunContext, RunKilledError, RunResult, RunStatus
+from tactician.runs.life.durable import DurableRun
 from tactician.tools.tool import describe_result
 
 _MOST_UNSTICKINGS: Final = 10

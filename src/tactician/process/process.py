@@ -26,22 +26,19 @@ from tactician.process.state.goals import GoalSpec
 from tactician.process.state.handle import ProcessHandle
 from tactician.process.state.options import DEFAULT_OPTIONS, ProcessOptions, create_blackboard
 from tactician.process.state.state import ActionRun, ProcessState, ProcessStatus
-from tactician.runs import (
+from tactician.runs import PendingRequest, RequestAnswered, RunContext
+from tactician.runs.life.durable import DurableRun
+from tactician.runs.outcomes.budget import BudgetMeter
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.spending import keep_spent, save_inside
+from tactician.runs.requests.answers import check_response
+from tactician.runs.requests.respondents import (
     NOBODY,
-    BudgetMeter,
-    DurableRun,
-    PendingRequest,
-    RequestAnswered,
     Respondent,
-    Response,
-    RunContext,
-    check_response,
     check_role,
     create_answered_error,
     find_answered,
-    keep_spent,
     record_authors,
-    save_inside,
 )
 
 if TYPE_CHECKING:

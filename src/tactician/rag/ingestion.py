@@ -22,7 +22,7 @@ from tactician.rag.errors import UnreadableDocumentError
 from tactician.rag.parser_process import DEFAULT_LIMITS, ParserLimits, ParserProcess
 from tactician.rag.readers import read_document
 from tactician.rag.sources import DocumentSource, FetchedContent, SourceProblem, find_folder, find_sources
-from tactician.runs import in_thread
+from tactician.runs.context.threads import in_thread
 from tactician.tools.builtin.web_client import WebLimits
 
 _READER_VERSION: Final = 2

@@ -11,7 +11,7 @@ from typing import Any, Final
 from tactician.extras import require_extra
 from tactician.llm import EmbeddingModel
 from tactician.llm.embeddings.model import EmbeddingOptions, Embeddings, Vector
-from tactician.runs import in_thread
+from tactician.runs.context.threads import in_thread
 
 _NO_OPTIONS: Final = EmbeddingOptions()
 _loading: Final = threading.Lock()

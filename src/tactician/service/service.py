@@ -27,15 +27,10 @@ from tactician.platform import Platform, Request
 from tactician.platform.requests.conversations import Role, create_message
 from tactician.platform.requests.request import RequestOptions, create_model_agent, create_request
 from tactician.prompts.variables import find_variables, render_variables
-from tactician.runs import (
-    Input,
-    Response,
-    RunContext,
-    Runnable,
-    RunResult,
-    run_blocking,
-    stream_events,
-)
+from tactician.runs import Input, RunContext, Runnable, RunResult
+from tactician.runs.context.threads import run_blocking
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.runnable import stream_events
 from tactician.service.folder import AgentFolder
 from tactician.service.media import MediaService
 from tactician.service.names import AgentFileNames

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tactician.llm.model_sources import as_model_source
-from tactician.process import AgentProcess, Blackboard, OperationContext, PlannedAgentSpec
+from tactician.process import AgentProcess, Blackboard, OperationContext
+from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.runs import RunContext, Services
 from tactician.suggestions import suggest_options
 from tactician.testing.scripted import ScriptedModel

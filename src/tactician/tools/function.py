@@ -14,7 +14,9 @@ from typing_extensions import TypedDict
 
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm.model import JsonSchema, ToolSpec
-from tactician.runs import RunContext, find_run_parameter, in_thread
+from tactician.runs import RunContext
+from tactician.runs.context.parameters import find_run_parameter
+from tactician.runs.context.threads import in_thread
 from tactician.tools.artifacts import deliver_result
 from tactician.tools.result_types import is_structured
 from tactician.tools.signature import find_caller_namespace, parse_docstring, resolve_hints

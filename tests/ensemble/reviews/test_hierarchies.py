@@ -27,7 +27,8 @@ from tactician.ensemble import (
     TaskFailedError,
 )
 from tactician.ensemble.reviews.reviewers import Reviewer
-from tactician.runs import PendingRequest, Response
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Response
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tactician.testing.scripted import Step
 from tests.ensemble.support import cashier, over, prompt_of, says

@@ -12,7 +12,9 @@ from playwright.sync_api import Browser, Page, expect
 from tactician.events.bus import EventEmitter
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop import ToolCalled, ToolReturned
-from tactician.runs import RunHeader, RunRecord, RunStatus, RunStore
+from tactician.runs import RunStatus
+from tactician.runs.progress.record import RunHeader, RunRecord
+from tactician.runs.progress.store import RunStore
 from tests.serve.dashboard.office import ANNA, Office, open_office
 from tests.support.effort import EFFORT
 

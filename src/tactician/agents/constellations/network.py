@@ -17,19 +17,9 @@ from tactician.errors import DeclarationError
 from tactician.flow.scheduler import gather_or_suspend
 from tactician.llm import AssistantMessage, Message, Text, UserMessage
 from tactician.llm.messages import SystemMessage
-from tactician.runs import (
-    READS_MESSAGES,
-    Budget,
-    Input,
-    InputTypes,
-    RunContext,
-    Runnable,
-    RunResult,
-    RunStatus,
-    messages_of,
-    need_member,
-    need_members,
-)
+from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus
+from tactician.runs.life.inputs import READS_MESSAGES, InputTypes
+from tactician.runs.runnable import messages_of, need_member, need_members
 from tactician.suggestions import suggest_options
 
 T = TypeVar("T")

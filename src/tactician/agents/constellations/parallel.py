@@ -13,7 +13,9 @@ from tactician.agents.results import Attempts, as_own_result, format_briefing, f
 from tactician.errors import DeclarationError
 from tactician.flow.scheduler import Scheduler, gather_or_suspend
 from tactician.flow.steps import FlowStep, StepCompleted
-from tactician.runs import Budget, Input, InputTypes, RunContext, Runnable, RunResult, RunStatus, need_members
+from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus
+from tactician.runs.life.inputs import InputTypes
+from tactician.runs.runnable import need_members
 from tactician.suggestions import suggest_options
 
 T = TypeVar("T")

@@ -17,7 +17,9 @@ from tactician.errors import DeclarationError
 from tactician.frozen import frozen
 from tactician.grammar import add_article, format_count
 from tactician.llm.messages import join_text
-from tactician.runs import Input, InputTypes, RepeatLimitError, RunContext, RunResult, messages_of
+from tactician.runs import Input, RepeatLimitError, RunContext, RunResult
+from tactician.runs.life.inputs import InputTypes
+from tactician.runs.runnable import messages_of
 from tactician.tools.signature import find_caller_namespace
 from tactician.tools.tool import as_text
 

@@ -16,7 +16,8 @@ from tactician.agents.results import Attempts, as_own_result, create_failed_resu
 from tactician.errors import DeclarationError
 from tactician.flow.scheduler import gather_or_suspend
 from tactician.grammar import format_count
-from tactician.runs import Input, InputTypes, NoConsensusError, RunContext, RunError, Runnable, RunResult, RunStatus
+from tactician.runs import Input, NoConsensusError, RunContext, RunError, Runnable, RunResult, RunStatus
+from tactician.runs.life.inputs import InputTypes
 from tactician.tools.signature import find_caller_namespace, resolve_hints
 from tactician.tools.tool import as_text
 

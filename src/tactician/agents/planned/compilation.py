@@ -27,22 +27,12 @@ from tactician.errors import DeclarationError
 from tactician.frozen import frozen
 from tactician.planning import Action, Goal, PlanningBudget
 from tactician.planning.model import Amount
-from tactician.process import (
-    ActionSpec,
-    AgentProcess,
-    Blackboard,
-    GoalSpec,
-    OperationContext,
-    PlannedAgentSpec,
-    ProcessHandle,
-    StuckHandler,
-    UserInput,
-    get_state_declaration,
-    list_stored_names,
-    lookup_price,
-    preserves_blackboard,
-    type_name,
-)
+from tactician.process import AgentProcess, Blackboard, OperationContext, ProcessHandle, UserInput
+from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec, StuckHandler
+from tactician.process.deciding.observation import lookup_price
+from tactician.process.objects import get_state_declaration, preserves_blackboard
+from tactician.process.state.goals import GoalSpec
+from tactician.process.stored_types import list_stored_names, type_name
 
 
 def compile_classes(

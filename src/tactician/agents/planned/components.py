@@ -13,7 +13,7 @@ from tactician.agents.planned.planned_agent import PlannedAgent, find_declared_s
 from tactician.agents.planned.signatures import Provide
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
-from tactician.process import PlannedAgentSpec
+from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.prompts import LlmReference, PromptContributor
 from tactician.prompts.contributor_adapters import ContributorLike, as_contributor, check_reference
 from tactician.tools.signature import find_caller_namespace

@@ -16,7 +16,8 @@ from tactician.agents.planned.expressions import PREFIX, is_expression
 from tactician.agents.planned.methods import NOT, ActionMethod, Declarations
 from tactician.agents.planned.unreachable import find_unreachable, suggest_similar
 from tactician.planning import PlanningBudget
-from tactician.process import ActionRetryPolicy, Export, get_state_declaration
+from tactician.process import ActionRetryPolicy, Export
+from tactician.process.objects import get_state_declaration
 
 _SET_FROM_OUTSIDE: Final = (
     "declare a @condition, or an action with it in `post`; a condition set from outside, with "

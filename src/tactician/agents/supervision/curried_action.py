@@ -15,7 +15,9 @@ from pydantic.errors import PydanticUserError
 from tactician.errors import ToolError
 from tactician.frozen import frozen
 from tactician.llm.model import ToolSpec
-from tactician.process import ActionRun, ActionSpec, OperationContext, PlannedAgentSpec
+from tactician.process import OperationContext
+from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
+from tactician.process.state.state import ActionRun
 from tactician.runs import RunContext
 from tactician.tools import Tool
 from tactician.tools.function import create_arguments_error

@@ -18,15 +18,11 @@ from tactician.loop.endings import Answer
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.turns import TurnLoop
 from tactician.planning import Action, AStarPlanner, Goal
-from tactician.process import (
-    DEFAULT_BINDING,
-    ActionRetryPolicy,
-    ActionSpec,
-    GoalSpec,
-    IsSet,
-    OperationContext,
-    PlannedAgentSpec,
-)
+from tactician.process import ActionRetryPolicy, OperationContext
+from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
+from tactician.process.board.looks import IsSet
+from tactician.process.objects import DEFAULT_BINDING
+from tactician.process.state.goals import GoalSpec
 from tactician.runs import TurnLimitError
 from tactician.tools.tool import snake_case
 from tactician.tools.toolbox import Toolbox

@@ -23,7 +23,7 @@ from tactician.cli.statuses import format_status
 from tactician.errors import ConfigurationError
 from tactician.llm import ModelCatalog
 from tactician.platform import RunView
-from tactician.process import PlannedAgentSpec
+from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.runs import RunStatus
 
 AgentChoice = Annotated[str | None, ShellOption("-a", "Name of the agent; all by default.")]

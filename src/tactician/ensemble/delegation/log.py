@@ -21,7 +21,9 @@ from tactician.ensemble.values.task_output import TaskOutput
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.frozen import frozen
 from tactician.loop import output_type
-from tactician.runs import Checkpoint, Live, RunContext, encode_value, revive
+from tactician.runs import RunContext
+from tactician.runs.progress.checkpoint import Checkpoint, Live, revive
+from tactician.runs.values.stored_values import encode_value
 
 Types: TypeAlias = Mapping[str, type[object]]
 

@@ -17,7 +17,9 @@ from tactician.ensemble.work.running import note_begin
 from tactician.flow.scheduler import Scheduler
 from tactician.flow.steps import FlowStep, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.grammar import format_count
-from tactician.runs import RunContext, Suspended, is_final
+from tactician.runs import RunContext
+from tactician.runs.outcomes.errors import is_final
+from tactician.runs.outcomes.suspension import Suspended
 from tactician.text import describe_error
 
 

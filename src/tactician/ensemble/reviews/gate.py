@@ -14,7 +14,8 @@ from tactician.ensemble.reviews.review import OnTimeout, Review, ReviewPolicy
 from tactician.ensemble.reviews.reviewers import Reviewer
 from tactician.frozen import frozen
 from tactician.loop.output import InvalidOutput
-from tactician.runs import Response, RunContext
+from tactician.runs import RunContext
+from tactician.runs.outcomes.suspension import Response
 
 GateTiming: TypeAlias = Literal["before", "after"]
 _AFTER: Final = Review.after()

@@ -12,7 +12,8 @@ from tactician.ensemble.reviews.review import find_timeout_mistakes
 from tactician.errors import DeclarationError, ToolError
 from tactician.llm.model import JsonSchema, ToolSpec
 from tactician.loop.output import InvalidOutput
-from tactician.runs import Response, RunContext
+from tactician.runs import RunContext
+from tactician.runs.outcomes.suspension import Response
 from tactician.suggestions import suggest_options
 from tactician.tools import Tool
 from tactician.tools.function import create_arguments_error

@@ -18,7 +18,8 @@ from tactician.ensemble.values.ensemble_runnable import EnsembleRunnable
 from tactician.ensemble.values.task_input import Revision, TaskInput
 from tactician.ensemble.values.task_output import TaskOutput
 from tactician.loop import output_type
-from tactician.runs import RunContext, Runnable, find_formatter, format_data
+from tactician.runs import RunContext, Runnable
+from tactician.runs.context.part_settings import find_formatter, format_data
 
 GUIDANCE: Final = (
     "Work on the task that you are given, and answer with its result alone. "

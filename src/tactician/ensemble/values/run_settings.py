@@ -8,7 +8,9 @@ from weakref import WeakKeyDictionary
 from tactician.clock import Clock
 from tactician.events.bus import EventListener
 from tactician.resilience.pace import Pace
-from tactician.runs import RequestPace, RunContext, load_capture_mode
+from tactician.runs import RunContext
+from tactician.runs.context.part_settings import RequestPace
+from tactician.runs.context.telemetry import load_capture_mode
 from tactician.trace import Recorder
 from tactician.trace.capture import CaptureMode
 

@@ -24,7 +24,8 @@ from tactician.ensemble.work.task_reviews import NO_REVIEWS, ReviewSettings
 from tactician.flow.scheduler import Scheduler
 from tactician.flow.steps import ErrorPolicy, FlowStep, StepCompleted
 from tactician.flow.turns import run_in_turn
-from tactician.runs import RunContext, Suspended
+from tactician.runs import RunContext
+from tactician.runs.outcomes.suspension import Suspended
 from tactician.text import describe_error
 
 TaskErrorPolicy: TypeAlias = Literal["fail_fast", "continue"]

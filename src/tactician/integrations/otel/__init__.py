@@ -15,7 +15,7 @@ from tactician.errors import MissingExtraError
 from tactician.events import subscribe_everywhere
 from tactician.events.bus import EventListener
 from tactician.extras import describe_install
-from tactician.runs import TELEMETRY
+from tactician.runs.context.telemetry import TELEMETRY
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider

@@ -63,8 +63,8 @@ from tactician.runs import (
     RunEnded,
     RunStarted,
     RunSuspended,
-    set_trace_source,
 )
+from tactician.runs.context.telemetry import set_trace_source
 
 _NOTED: Final = (
     RequestRetried,

@@ -15,7 +15,7 @@ from tactician.clock import SYSTEM_CLOCK, Clock, Timeout
 from tactician.events import Event
 from tactician.events.event import new_id
 from tactician.loop import TextReceived, ThinkingReceived
-from tactician.runs import find_capture_mode, find_current_user
+from tactician.runs.context.context import find_capture_mode, find_current_user
 from tactician.secret_pieces import PieceMasking
 from tactician.secrets import Masking
 from tactician.trace.capture import CaptureMode

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from tactician.events.span_facts import SpanKind
 from tactician.platform.views.recorded_events import RecordedEvent
 from tactician.platform.views.runs import RunView
-from tactician.process import ActionRun
+from tactician.process.state.state import ActionRun
 from tactician.runs import RunStatus
 from tactician.trace import Trace
 from tactician.trace.capture import CaptureMode

@@ -18,7 +18,8 @@ from tactician.process.state.errors import ProcessStuckError
 from tactician.process.state.handle import ProcessHandle
 from tactician.process.state.options import ActionRetryPolicy
 from tactician.process.state.state import ActionRun, WaitingAction
-from tactician.runs import BudgetError, OutputError, RunContext, RunKilledError, Suspended, find_suspension
+from tactician.runs import BudgetError, OutputError, RunContext, RunKilledError
+from tactician.runs.outcomes.suspension import Suspended, find_suspension
 from tactician.stores.checks import escape_invalid
 from tactician.text import describe_error
 

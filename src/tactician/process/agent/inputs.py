@@ -12,7 +12,7 @@ from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.objects import DEFAULT_BINDING, Bound, UserInput
 from tactician.process.stored_types import type_name
-from tactician.runs import is_conversation, messages_of
+from tactician.runs.runnable import is_conversation, messages_of
 
 _MESSAGES = (UserMessage, AssistantMessage, SystemMessage, ToolResult)
 

@@ -25,7 +25,9 @@ from tactician.process.state.handle import ProcessHandle
 from tactician.process.state.options import ProcessOptions
 from tactician.process.state.state import ChildRun
 from tactician.prompts import PromptContributor
-from tactician.runs import BudgetMeter, Checkpoint, OutputError, RunContext, Runnable, RunResult, RunStatus
+from tactician.runs import OutputError, RunContext, Runnable, RunResult, RunStatus
+from tactician.runs.outcomes.budget import BudgetMeter
+from tactician.runs.progress.checkpoint import Checkpoint
 from tactician.tools.tool import as_text
 
 T = TypeVar("T")

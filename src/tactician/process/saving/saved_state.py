@@ -20,7 +20,8 @@ from tactician.process.board.order import Order
 from tactician.process.state.options import ProcessOptions, need_options
 from tactician.process.state.state import ActionRun, ProcessStatus
 from tactician.process.stored_types import is_importable
-from tactician.runs import Checkpoint, Live, PendingRequest, revive
+from tactician.runs import PendingRequest
+from tactician.runs.progress.checkpoint import Checkpoint, Live, revive
 
 T = TypeVar("T")
 _FAILURES: Final = frozenset({ProcessStatus.FAILED, ProcessStatus.TERMINATED, ProcessStatus.KILLED})

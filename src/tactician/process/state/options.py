@@ -28,7 +28,8 @@ from tactician.planning import PlanningBudget
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.state.handle import ProcessHandle
 from tactician.process.stored_types import find_loaded_error, type_name
-from tactician.runs import Budget, restore_budget
+from tactician.runs import Budget
+from tactician.runs.outcomes.budget import restore_budget
 
 _PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError, ModelConnectionError, ConnectionError)
 

@@ -17,7 +17,8 @@ from tactician.planning import Action, Plan
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.board.order import Order
 from tactician.process.state.goals import GoalSpec
-from tactician.runs import OutputError, PendingRequest, Response, RunStatus
+from tactician.runs import OutputError, PendingRequest, RunStatus
+from tactician.runs.outcomes.suspension import Response
 from tactician.stores.checks import escape_invalid
 
 ProcessStatus = RunStatus

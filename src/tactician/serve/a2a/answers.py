@@ -13,7 +13,8 @@ from tactician.a2a import A2aMessage
 from tactician.a2a.messages import A2aData, A2aPart
 from tactician.a2a.questions import REQUEST_ID, REQUESTS
 from tactician.llm import Text
-from tactician.runs import PendingRequest, Response, approve, reject
+from tactician.runs import PendingRequest, approve, reject
+from tactician.runs.outcomes.suspension import Response
 from tactician.serve.a2a.settings import A2aSettings
 
 _YES = frozenset({"yes", "y", "true", "ok", "okay", "approve", "approved"})

@@ -15,7 +15,8 @@ from tactician.llm import Message, UserMessage
 from tactician.llm.model import JsonSchema
 from tactician.platform import Platform
 from tactician.platform.goal_tools import GoalTool
-from tactician.runs import Input, InputTypes, RunContext, Runnable
+from tactician.runs import Input, RunContext, Runnable
+from tactician.runs.life.inputs import InputTypes
 from tactician.suggestions import did_you_mean
 from tactician.tools.tool import snake_case
 

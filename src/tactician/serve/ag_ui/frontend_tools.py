@@ -11,7 +11,8 @@ from ag_ui.core import Tool as FrontendTool
 
 from tactician.frozen import frozen
 from tactician.llm.model import JsonSchema, ToolSpec
-from tactician.runs import PendingRequest, ReportedError, Response
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import ReportedError, Response
 from tactician.serve.ag_ui.subagents import find_run_id, name_request_call
 from tactician.serve.api import ApiError
 

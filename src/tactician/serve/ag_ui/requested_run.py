@@ -14,21 +14,13 @@ from tactician.conversation import ChatUser
 from tactician.errors import AgentNotFoundError, ResponseError, RunNotFoundError, TacticianError
 from tactician.events import Event
 from tactician.people.person import Person
-from tactician.runs import (
-    REQUEST_KIND,
-    CallerTools,
-    PendingRequest,
-    Respondent,
-    Response,
-    RunContext,
-    RunKey,
-    Runnable,
-    RunRecord,
-    RunResult,
-    RunStore,
-    has_answer,
-    stream_events,
-)
+from tactician.runs import PendingRequest, RunContext, Runnable, RunResult
+from tactician.runs.life.creation import CallerTools, RunKey
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import REQUEST_KIND, RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.runs.requests.respondents import Respondent, has_answer
+from tactician.runs.runnable import stream_events
 from tactician.serve.ag_ui.conversation import read_input
 from tactician.serve.ag_ui.frontend_tools import find_answers, find_left_run, read_tools
 from tactician.serve.ag_ui.interrupts import read_resumption

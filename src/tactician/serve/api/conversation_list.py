@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from tactician.conversation.summary import ConversationSummary
-from tactician.runs import RunStatus, RunStore
+from tactician.runs import RunStatus
+from tactician.runs.progress.store import RunStore
 from tactician.serve.api.forms import ConversationEntryForm, ConversationsForm
 from tactician.serve.api.operations import ApiOperation, Call, count_up_to
 from tactician.serve.api.server import ApiServer

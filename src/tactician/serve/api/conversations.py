@@ -20,7 +20,8 @@ from tactician.loggers import get_logger
 from tactician.loop import TextReceived
 from tactician.people.person import Person
 from tactician.process import MessageSent, ProgressReported
-from tactician.runs import RunCompleted, RunResult, format_output
+from tactician.runs import RunCompleted, RunResult
+from tactician.runs.life.output import format_output
 from tactician.secrets import mask_secrets
 from tactician.serve.api.conversation_list import LIST_CONVERSATIONS
 from tactician.serve.api.forms import AnswerTextForm, ConversationForm, Form, MessageForm

@@ -12,7 +12,8 @@ from tactician.platform import RunView
 from tactician.platform.host.feed import FeedEntry
 from tactician.platform.views.recorded_events import RecordedEvent
 from tactician.process import ProcessEnded
-from tactician.runs import PROCESS_KIND, RunEnded, RunStarted, RunStatus
+from tactician.runs import RunEnded, RunStarted, RunStatus
+from tactician.runs.outcomes.events import PROCESS_KIND
 from tactician.serve.api.server import ApiServer
 from tactician.trace.capture import CaptureMode
 

@@ -9,7 +9,7 @@ from tactician.events.encoding import encode
 from tactician.llm import Image
 from tactician.llm.messages import messages_to_data
 from tactician.platform import RunTree
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.serve.api.history import list_events
 from tactician.serve.api.operations import Call
 from tactician.serve.api.pictures import find_picture

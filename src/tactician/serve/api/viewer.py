@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from tactician.frozen import frozen
 from tactician.people.person import Person
 from tactician.platform import RunView
-from tactician.runs import find_capture_mode
+from tactician.runs.context.context import find_capture_mode
 from tactician.secrets import Masking
 from tactician.trace.capture import CaptureMode
 

@@ -22,8 +22,10 @@ from tactician.platform import RunTree, RunView
 from tactician.platform.start_objects import list_start_types
 from tactician.platform.views.runs import ObjectView
 from tactician.platform.views.steps import StepView
-from tactician.process import ActionRun, UserInput
-from tactician.runs import InputTypes, PendingRequest, Runnable
+from tactician.process import UserInput
+from tactician.process.state.state import ActionRun
+from tactician.runs import PendingRequest, Runnable
+from tactician.runs.life.inputs import InputTypes
 from tactician.serve.api.forms import (
     ActionForm,
     AgentForm,

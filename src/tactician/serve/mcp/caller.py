@@ -16,7 +16,9 @@ from starlette.requests import Request
 
 from tactician.events import Event
 from tactician.people.person import Person
-from tactician.runs import ChatUser, PendingRequest, Respondent, RunContext, RunRecord
+from tactician.runs import ChatUser, PendingRequest, RunContext
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.requests.respondents import Respondent
 from tactician.secrets import mask_secrets
 from tactician.serve.api import sees_run
 from tactician.serve.mcp.client_model import ROOTS, SAMPLING

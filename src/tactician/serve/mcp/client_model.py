@@ -15,8 +15,10 @@ from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, Features, Image, Message, ModelRequest, ModelResponse, Text, UserMessage
 from tactician.llm.messages import SystemMessage
 from tactician.llm.model import Delta, JsonSchema
-from tactician.process import create_suspension
-from tactician.runs import Approval, PendingRequest, RunContext, StoredAnswer
+from tactician.process.people.questions import create_suspension
+from tactician.runs import PendingRequest, RunContext
+from tactician.runs.outcomes.suspension import Approval
+from tactician.runs.requests.answers import StoredAnswer
 from tactician.suggestions import suggest_options
 
 SAMPLING: Final = "sampling/createMessage"

@@ -14,7 +14,7 @@ from tactician.context_format import write_json
 from tactician.errors import TacticianError
 from tactician.llm import Document, Image
 from tactician.llm.model import JsonSchema
-from tactician.process import HINTS
+from tactician.process.people.forms import HINTS
 from tactician.runs import PendingRequest
 from tactician.secrets import mask_secrets
 from tactician.serve.mcp.blocks import write_block

@@ -19,7 +19,10 @@ from tactician.context_format import write_json
 from tactician.errors import TacticianError
 from tactician.platform import Platform
 from tactician.platform.follow import RunClient
-from tactician.runs import PendingRequest, Response, RunRecord, RunStatus, RunStore, list_prompts
+from tactician.runs import PendingRequest, RunStatus, list_prompts
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
 from tactician.secrets import mask_secrets
 from tactician.serve.mcp.caller import Caller
 from tactician.serve.mcp.inputs import build_input, is_closed, name_inputs, read_input
