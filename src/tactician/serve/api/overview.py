@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from math import inf, isfinite
+from operator import attrgetter
 from typing import Final
 
 from starlette.datastructures import QueryParams
@@ -53,7 +54,9 @@ async def list_open_requests(call: Call) -> OpenRequestsForm:
     entries = [
         _show_open(run, request)
         for run in runs
-        for request in show_requests(run.pending, call.person, sees_run=sees_run(call.person, run.user))
+        for request in show_requests(
+            filter(attrgetter("is_for_people"), run.pending), call.person, sees_run=sees_run(call.person, run.user)
+        )
     ]
     roles = tuple(sorted({entry.request.role for entry in entries if entry.request.role is not None}))
     names = find_run_names(call, query.getlist("agent"))
