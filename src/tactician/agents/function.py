@@ -81,8 +81,8 @@ class FunctionRunnable(BaseRunnable[T_co]):
 
 def _read_text(input: Input) -> Input:
     """Return what the user says last in a conversation, for a function that takes a text; any other input as it is."""
-    said = [message for message in input if isinstance(message, UserMessage)] if is_conversation(input) else []
-    return said[-1].text if said else input
+    user_messages = [message for message in input if isinstance(message, UserMessage)] if is_conversation(input) else []
+    return user_messages[-1].text if user_messages else input
 
 
 def runnable(

@@ -58,8 +58,10 @@ def build_code_tool(part: CodeToolPart, here: Builder, find_tool: FindTool) -> C
         here.add_problem("no call needs an approval: set needsApproval", "requiredRole")
         return None
     decide = find_function(part.needs_approval_when, here, "needsApprovalWhen")
-    given = {} if part.limits is None else {name: getattr(part.limits, name) for name in type(part.limits).model_fields}
-    limits = CodeLimits(**{name: value for name, value in given.items() if value is not None})
+    limit_fields = (
+        {} if part.limits is None else {name: getattr(part.limits, name) for name in type(part.limits).model_fields}
+    )
+    limits = CodeLimits(**{name: value for name, value in limit_fields.items() if value is not None})
     if len(known) < len(tools):
         return None
     try:

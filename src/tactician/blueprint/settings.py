@@ -59,8 +59,8 @@ def _list_kinds(declared: object) -> Iterable[object]:
 def _find_functions(value: str | tuple[str, ...], here: Builder, name: str) -> object:
     if isinstance(value, str):
         return find_function(value, here, name)
-    found = (find_function(item, here, name, place) for place, item in enumerate(value))
-    return tuple(function for function in found if function is not None)
+    functions = (find_function(item, here, name, place) for place, item in enumerate(value))
+    return tuple(function for function in functions if function is not None)
 
 
 def _export_value(field: DataField, value: object, here: Exporter) -> object:

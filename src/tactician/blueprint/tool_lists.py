@@ -170,10 +170,10 @@ def _build_step(item: Part | str, here: Builder) -> ToolLike | None:
     name = str(item)
 
     def find() -> Tool:
-        found = _find_tools(name, here)
-        if len(found) != 1:
-            raise NameProblem(f"{name!r} has {len(found)} tools: name one of them")
-        return found[0]
+        matches = _find_tools(name, here)
+        if len(matches) != 1:
+            raise NameProblem(f"{name!r} has {len(matches)} tools: name one of them")
+        return matches[0]
 
     try:
         return find()

@@ -126,7 +126,7 @@ def _list_offers(agent: PlannedAgentSpec, remote: bool | None, problems: list[st
             )
         for inputs in starts:
             name = _as_name(goal.export.name or goal.name)
-            kinds = " and ".join(one.kind.__name__ for one in inputs)
+            kinds = " and ".join(start.kind.__name__ for start in inputs)
             try:
                 started = name if len(starts) == 1 else f"{name}_from_{snake_case(kinds)}"[:64]
                 yield _Offer(agent, goal, started, Start(inputs))

@@ -333,8 +333,8 @@ class Platform(RegisteredAgents, RunControl):
         """
         if options.conversation_id is None:
             raise ConfigurationError("A conversation needs an id: write ProcessOptions(conversation_id=...).")
-        said = UserMessage(message) if isinstance(message, str) else message
-        return await self._runner.converse(self._registry.admit_spec(agent), said, run_id, options)
+        user_message = UserMessage(message) if isinstance(message, str) else message
+        return await self._runner.converse(self._registry.admit_spec(agent), user_message, run_id, options)
 
     async def enqueue(self, agent: object, *objects: object, **settings: Unpack[EnqueueOptions]) -> str:
         """Put a run of any registered Runnable into the store for a worker to start, and return its id.

@@ -70,12 +70,12 @@ def create_rag_tools(
     if sum(place is not None for place in (path, url, folder, library)) != 1:
         raise ConfigurationError(f"say one of {_PLACES}")
     if folder is not None:
-        found: object = FolderLibrary(folder, chunking=chunking)
+        library_like: object = FolderLibrary(folder, chunking=chunking)
     elif library is not None:
-        found = library() if callable(library) else library
+        library_like = library() if callable(library) else library
     else:
-        found = _open_library(path, url, embedder, chunking, vector_weight)
-    known = cast("SearchableLibrary", found)  # which RagTools checks
+        library_like = _open_library(path, url, embedder, chunking, vector_weight)
+    known = cast("SearchableLibrary", library_like)  # which RagTools checks
     return RagTools(name, description, known, _read_scope(scope), cites=cites, max_chars=max_chars)
 
 

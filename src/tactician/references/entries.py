@@ -152,12 +152,12 @@ def _find_kind(kind: str, scope: EntryScope, kinds: Mapping[str, EntryKind], lat
         known = (*kinds, *late)
         raise ConfigurationError(f"there is no kind {kind!r}; known: {', '.join(known)}{did_you_mean(kind, known)}")
     try:
-        found = scope.names.find(kind)
+        factory = scope.names.find(kind)
     except NameProblem as error:
         raise ConfigurationError(str(error)) from error
-    if not callable(found):
+    if not callable(factory):
         raise ConfigurationError(f"{kind!r} is neither a class nor a function")
-    return found
+    return factory
 
 
 def _call(make: EntryKind, fields: Mapping[str, Data], scope: EntryScope) -> object:

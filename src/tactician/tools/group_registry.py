@@ -79,7 +79,10 @@ class ToolGroups(Mapping[str, ToolGroup]):
             settings = load_settings()
             self._servers = create_server_groups(settings.mcp)
             self._common = create_common_groups(self._servers)
-            self._selected = {name: self._create_selection(name, one) for name, one in settings.tool_groups.items()}
+            self._selected = {
+                name: self._create_selection(name, group_settings)
+                for name, group_settings in settings.tool_groups.items()
+            }
         if twice := self._selected.keys() & self._registered.keys():
             raise ConfigurationError(
                 f"tactician.toml: tool_groups: a group of the name {', '.join(sorted(twice))} is registered by the "

@@ -109,7 +109,9 @@ def _validate_export(export: Export) -> Iterator[str]:
     if isinstance(kinds, str) or not isinstance(kinds, Sequence):
         yield f"Export.starting_input_types is {kinds!r}; write a list of classes, as in [Order]"
         return
-    for kind in (one for several in kinds for one in (several if isinstance(several, tuple) else (several,))):
+    for kind in (
+        each_kind for several in kinds for each_kind in (several if isinstance(several, tuple) else (several,))
+    ):
         if not is_class(kind):
             yield f"{kind!r} in Export.starting_input_types is not a class; write the class itself, as in [Order]"
 

@@ -137,8 +137,8 @@ class RequestedRun:
         translator.resume(run_id, pending)
         result: RunResult[object] | None = None
         for respondent, asked in _list_respondents(self._person, self._key, pending):
-            given = {name: responses[name] for name in asked if name in responses}
-            result = await agent.resume(run_id, given, context=context.inside({Respondent: respondent}))
+            answers = {name: responses[name] for name in asked if name in responses}
+            result = await agent.resume(run_id, answers, context=context.inside({Respondent: respondent}))
         if result is None:
             raise ResponseError(f"The run {run_id} does not wait for anything.")
         return result

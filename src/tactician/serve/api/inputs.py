@@ -90,8 +90,8 @@ def _check_names(agent: Runnable, value: JsonValue, values: type) -> JsonValue:
     Raises:
         ApiError: when a name is missing.
     """
-    given = value.keys() if isinstance(value, dict) else ()
-    if missing := [name for name in get_type_hints(values) if name not in given]:
+    present = value.keys() if isinstance(value, dict) else ()
+    if missing := [name for name in get_type_hints(values) if name not in present]:
         hint = f"write an object, such as {json.dumps(dict.fromkeys(get_type_hints(values), '...'))}"
         raise ApiError(422, f"input: {agent.name} needs a value for {', '.join(map(repr, missing))}: {hint}.")
     return value

@@ -91,9 +91,9 @@ class ClientModel:
     def _write(self, request: ModelRequest) -> dict[str, JsonValue]:
         system = "\n\n".join(message.text for message in request.messages if isinstance(message, SystemMessage))
         options = request.options
-        said = [each for message in request.messages for each in _write_message(message)]
+        written = [each for message in request.messages for each in _write_message(message)]
         params = types.CreateMessageRequestParams(
-            messages=said,
+            messages=written,
             max_tokens=options.max_tokens or self._max_tokens,
             system_prompt=system or None,
             temperature=options.temperature,
