@@ -16,6 +16,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from tactician.documents.forms import form_of
 from tactician.documents.models import DocumentModel, list_mistakes
 from tactician.documents.problems import Problems
 from tactician.llm.feature_check import OnUnsupported
@@ -94,11 +95,9 @@ class _Auth(_Part):
     format: Annotated[str | None, AfterValidator(_with_key)] = None
 
 
+@form_of(ModelPrice)
 class _Price(_Part):
-    input: Annotated[float, Field(ge=0)]
-    output: Annotated[float, Field(ge=0)]
-    cache_read: Annotated[float, Field(ge=0)] | None = None
-    cache_write: Annotated[float, Field(ge=0)] | None = None
+    pass
 
 
 class _Spec(_Part):

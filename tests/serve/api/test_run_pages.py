@@ -14,7 +14,7 @@ from tactician import Platform
 from tactician.runs import RunStatus
 from tactician.runs.progress.record import RunHeader, RunRecord
 from tactician.runs.progress.store import RunStore
-from tactician.serve.api.run_pages import RunChoice, read_page
+from tactician.serve.api.runs.pages import RunChoice, read_page
 from tactician.stores import DocumentStore, MemoryStore, PostgresStore, SqliteStore
 from tactician.stores.document import StoredDocument
 from tactician.testing import ScriptedModel

@@ -33,14 +33,14 @@ def build_single_action(runnable: Runnable, output_type: type | None) -> Planned
     """
     name, ran, has_result = runnable.name, f"ran {runnable.name}", f"{runnable.name} has a result"
     # An output of any type may be missing, and must not be mistaken for an input: it has a name of its own.
-    goal_type, binding = (object, _OUTPUT) if output_type is None else (output_type, DEFAULT_BINDING)
+    kind, binding = (object, _OUTPUT) if output_type is None else (output_type, DEFAULT_BINDING)
     action = ActionSpec(
         Action(name, {ran: False}, {ran: True, has_result: True}),
         runnable.description,
         partial(_perform, runnable),
         needs=(),
-        gives=(goal_type.__name__,),
-        output_types=(goal_type,),
+        gives=(kind.__name__,),
+        output_types=(kind,),
         output_binding=binding,
         sets=(has_result,),
         condition_ran=ran,
@@ -52,7 +52,7 @@ def build_single_action(runnable: Runnable, output_type: type | None) -> Planned
         name,
         runnable.description,
         (action,),
-        (GoalSpec(goal, runnable.description, (goal_type,), binding),),
+        (GoalSpec(goal, runnable.description, (kind,), binding),),
         observations={condition: IsSet(condition) for condition in (ran, has_result)},
         instance=runnable,
         types={type_name(kind): kind for base in hints if isinstance(base, type) for kind in find_subclasses(base)},

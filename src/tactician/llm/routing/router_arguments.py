@@ -12,7 +12,8 @@ from tactician.documents.document import make_document
 from tactician.documents.models import validate_document
 from tactician.llm.routing.deployment import CallLimits
 from tactician.llm.routing.policies import PolicyName
-from tactician.llm.routing.retries import ModelRetryPolicy, RetryRule
+from tactician.llm.routing.retries import ModelRetryPolicy
+from tactician.resilience.backoff import RetryRule
 from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 
 

@@ -14,7 +14,7 @@ from tactician.platform.views.recorded_events import RecordedEvent
 from tactician.process import ProcessEnded
 from tactician.runs import RunEnded, RunStarted, RunStatus
 from tactician.runs.outcomes.events import PROCESS_KIND
-from tactician.serve.api.server import ApiServer
+from tactician.serve.api.serving.server import ApiServer
 from tactician.trace.capture import CaptureMode
 
 

@@ -11,8 +11,8 @@ from tactician.clock import Timeout
 from tactician.platform import Platform
 from tactician.platform.host.host import Host
 from tactician.secrets import Masking
-from tactician.serve.api.guard import RequestLimits
-from tactician.serve.api.sse import Streams
+from tactician.serve.api.serving.guard import RequestLimits
+from tactician.serve.api.serving.sse import Streams
 from tactician.serve.problems import find_status
 
 T = TypeVar("T")

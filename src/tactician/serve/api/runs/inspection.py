@@ -8,11 +8,11 @@ from tactician.events.encoding import encode
 from tactician.planning import Plan
 from tactician.planning.explanation import Explanation
 from tactician.process import PlanMade
-from tactician.serve.api.forms import PlanForm, PlansForm, PlanStepForm, TraceForm
-from tactician.serve.api.history import list_events
-from tactician.serve.api.operations import ApiOperation, Call
-from tactician.serve.api.run_lookup import find_run
-from tactician.serve.api.visibility import READERS
+from tactician.serve.api.forms.forms import PlanForm, PlansForm, PlanStepForm, TraceForm
+from tactician.serve.api.forms.visibility import READERS
+from tactician.serve.api.runs.history import list_events
+from tactician.serve.api.runs.lookup import find_run
+from tactician.serve.api.serving.operations import ApiOperation, Call
 from tactician.trace import Trace
 from tactician.trace.capture import CaptureMode
 from tactician.trace.sharing import mask_nodes
