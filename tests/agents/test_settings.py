@@ -24,8 +24,8 @@ from tactician.data_fields import list_data_fields
 from tactician.documents.forms import form_of
 from tactician.errors import DeclarationError
 from tactician.llm import CircuitBreakerPolicy, LlmOptions, ModelRetryPolicy, RetrySettings, TraceMetadata
-from tactician.llm.routing.retries import RetryRule
 from tactician.loop import Autonomous
+from tactician.resilience.backoff import RetryRule
 
 SETTINGS = tuple(AgentSettings.__annotations__)
 ELSEWHERE = {"tools": "tool_class_names", "window": "context_management"}

@@ -20,8 +20,8 @@ from tactician.llm import CircuitBreakerPolicy, LanguageModel, ModelCatalog, Mod
 from tactician.llm.instances import parse_instances
 from tactician.llm.router_settings import MODEL_VARIABLES, apply_environment
 from tactician.llm.routing.deployment import create_deployments
-from tactician.llm.routing.retries import RetryRule
 from tactician.llm.routing.router_arguments import RouterChanges, create_router_arguments
+from tactician.resilience.backoff import RetryRule
 from tests.support.chat_server import ChatServer, answers, completion, fails
 from tests.support.effort import examples
 

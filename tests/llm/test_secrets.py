@@ -26,8 +26,8 @@ from tactician.llm import Deployment, ModelRequest, ModelRetryPolicy, ModelRoute
 from tactician.llm.embeddings.remote import RemoteEmbeddingModel
 from tactician.llm.images import RemoteImageModel
 from tactician.llm.remote import RemoteModel
-from tactician.llm.routing.retries import RetryRule
 from tactician.process import OperationContext
+from tactician.resilience.backoff import RetryRule
 from tactician.runs.progress.store import RunStore
 from tactician.stores.document import StoredDocument
 from tests.support.chat_server import ChatServer, Reply, answers, completion, sends

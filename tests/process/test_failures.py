@@ -25,8 +25,8 @@ from tactician.errors import ModelServerError, PermanentError, Replan, Transient
 from tactician.events import Event
 from tactician.llm import Deployment, Features, ModelRequest, ModelResponse, ModelRetryPolicy, ModelRouter, UserMessage
 from tactician.llm.model import Delta
-from tactician.llm.routing.retries import RetryRule
 from tactician.process import ActionRetryPolicy, AgentProcess, OperationContext, ProcessHandle, ProgressReported
+from tactician.resilience.backoff import RetryRule
 from tactician.testing import FakeClock, ScriptedModel
 from tests.support.failures import without_lines
 from tests.support.stored import JsonStore, resume

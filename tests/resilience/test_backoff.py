@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tactician.llm.routing.retries import RetryRule
 from tactician.process import ActionRetryPolicy
-from tactician.resilience.backoff import compute_backoff
+from tactician.resilience.backoff import RetryRule, compute_backoff
 from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tactician.resilience.pace import Pace
 from tactician.testing import FakeClock

@@ -28,8 +28,9 @@ from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import DEFAULT_TIMEOUT, Endpoint, RemoteModel
 from tactician.llm.routing.chat import RoutedModel
 from tactician.llm.routing.deployment import Deployment, format_full_name
-from tactician.llm.routing.retries import ModelRetryPolicy, RetryRule
+from tactician.llm.routing.retries import ModelRetryPolicy
 from tactician.llm.routing.router import ModelRouter
+from tactician.resilience.backoff import RetryRule
 
 _ONCE_MORE = 2
 

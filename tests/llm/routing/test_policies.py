@@ -5,8 +5,9 @@ import pytest
 
 from tactician.errors import ConfigurationError, ModelServerError
 from tactician.llm.routing.deployment import Deployment
-from tactician.llm.routing.retries import ModelRetryPolicy, RetryRule
+from tactician.llm.routing.retries import ModelRetryPolicy
 from tactician.llm.routing.router import ModelRouter
+from tactician.resilience.backoff import RetryRule
 from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed, settled, together, virtual
 
