@@ -31,6 +31,7 @@ from tactician.prompts.contributor_adapters import build_instructions
 from tactician.runs import Input, RunContext, Runnable, RunResult
 from tactician.runs.life.inputs import READS_MESSAGES, InputTypes
 from tactician.runs.runnable import messages_of
+from tactician.suggestions import suggest_options
 from tactician.tools import RunnableTool, Tool
 from tactician.tools.tool import snake_case
 from tactician.tools.toolbox import Toolbox, ToolLike
@@ -39,6 +40,7 @@ T = TypeVar("T", default=str)
 T_co = TypeVar("T_co", covariant=True, default=str)
 
 
+@suggest_options
 class Agent(BaseRunnable[T_co]):
     """An agent that works with tools until it can answer.
 
@@ -140,7 +142,7 @@ class Agent(BaseRunnable[T_co]):
 
     @property
     def tools(self) -> Toolbox:
-        """The tools of the agent, with references, handoffs and workers, but without those of its tool groups."""
+        """The tools of the agent, with references, handoffs and workers, but without its tool groups' tools."""
         return self._current_tools()
 
     def replace_tools(self, tools: Sequence[ToolLike | LlmReference]) -> None:

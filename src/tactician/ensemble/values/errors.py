@@ -14,7 +14,7 @@ from tactician.runs.outcomes.errors import get_end_status, is_final
 from tactician.text import describe_error
 
 INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
-"""Errors that are not those of a task: the run continues elsewhere, or nowhere."""
+"""Errors that do not belong to a task: the run continues elsewhere, or nowhere."""
 
 
 class EnsembleDefinitionError(DocumentError):
