@@ -25,10 +25,10 @@ from tactician.llm.messages import SystemMessage, join_text
 from tactician.loggers import get_logger
 from tactician.planning import HybridPlanner, UtilityPlanner
 from tactician.platform import Platform
-from tactician.platform.requests.request import RequestOptions, create_request
+from tactician.platform.conversations.request import RequestOptions, create_request
 from tactician.process import ProcessOptions
 from tactician.process.agent.spec import PlannedAgentSpec
-from tactician.process.state.dialogue import OutputChannel
+from tactician.process.state.conversation import OutputChannel
 from tactician.runs import Budget, Input, RunContext, RunResult
 from tactician.runs.outcomes.suspension import Response
 from tactician.runs.runnable import messages_of
@@ -208,7 +208,7 @@ class Chatbot(BaseRunnable[str]):
 
     async def _open(self, record: ChatRecord, channel: OutputChannel | None) -> ChatSession:
         view = await self.look(record)
-        leave = _do_nothing if channel is None else self._platform.dialogues.listen(record.id, channel)
+        leave = _do_nothing if channel is None else self._platform.process_conversations.listen(record.id, channel)
         return ChatSession(self, record, view, leave)
 
     def _get_options(self, record: ChatRecord) -> ProcessOptions:

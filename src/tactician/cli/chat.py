@@ -21,7 +21,7 @@ from tactician.llm.messages import join_text
 from tactician.loop.answer_text import AnswerReader
 from tactician.platform import Platform
 from tactician.platform.autonomy import Mode
-from tactician.platform.requests.request import RequestOptions
+from tactician.platform.conversations.request import RequestOptions
 from tactician.process import MessageSent
 from tactician.runs import PendingRequest, RunCompleted, Runnable, RunResult
 from tactician.runs.outcomes.suspension import Response

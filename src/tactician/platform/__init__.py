@@ -6,8 +6,8 @@ from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.platform.autonomy import Autonomy as Autonomy
+    from tactician.platform.conversations import Request as Request
     from tactician.platform.platform import Platform as Platform
-    from tactician.platform.requests.request import Request as Request
     from tactician.platform.supervision import SupervisorInvocation as SupervisorInvocation
     from tactician.platform.views.reader import RunReader as RunReader
     from tactician.platform.views.replay import replay_events as replay_events
@@ -19,8 +19,8 @@ else:
         __name__,
         {
             "tactician.platform.autonomy": "Autonomy",
+            "tactician.platform.conversations": "Request",
             "tactician.platform.platform": "Platform",
-            "tactician.platform.requests.request": "Request",
             "tactician.platform.supervision": "SupervisorInvocation",
             "tactician.platform.views.reader": "RunReader",
             "tactician.platform.views.replay": "replay_events",

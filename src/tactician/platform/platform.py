@@ -37,12 +37,10 @@ from tactician.tools.groups import ToolSource, list_groups
 from tactician.tools.provider import OpenProviders
 
 if TYPE_CHECKING:
-    from tactician.platform.dialogues import Dialogues
+    from tactician.platform.conversations import Conversations, ProcessConversations, Requests
     from tactician.platform.enqueue_options import EnqueueOptions
     from tactician.platform.goal_tools import GoalTool
     from tactician.platform.memories import Memories
-    from tactician.platform.requests.answering import Requests
-    from tactician.platform.requests.conversations import Conversations
     from tactician.platform.running import RunOptions
 
 T = TypeVar("T")
@@ -115,7 +113,7 @@ class Platform(RegisteredAgents, RunControl):
         remembered = REMEMBERED_PROCESSES if memory is None else memory.processes
         self._registry = Registry({REQUESTS: lambda: self.requests})
         self._lookup = RunLookup(self._registry, self.context, services, remembered)
-        self._runner = Runner(self._lookup, services, lambda: self.dialogues)
+        self._runner = Runner(self._lookup, services, lambda: self.process_conversations)
 
     # What only some programs use is imported and made when it is used, which is a fifth of the start of a program.
 
@@ -123,23 +121,23 @@ class Platform(RegisteredAgents, RunControl):
     def conversations(self) -> Conversations:
         """Conversations by id, in the store."""
         from tactician.conversation import ConversationStore
-        from tactician.platform.requests.conversations import Conversations
+        from tactician.platform.conversations import Conversations
 
         return Conversations(ConversationStore(self.services.store), self._idle_messages)
 
     @cached_property
     def requests(self) -> Requests:
         """Runner of requests to agents and models, alone or in conversations; see `AgentService`."""
-        from tactician.platform.requests.answering import Requests
+        from tactician.platform.conversations import Requests
 
         return Requests(self.conversations, self.find_agent, lambda: self.run_names)
 
     @cached_property
-    def dialogues(self) -> Dialogues:
+    def process_conversations(self) -> ProcessConversations:
         """The channels to the users of conversations; see `Chatbot`."""
-        from tactician.platform.dialogues import Dialogues
+        from tactician.platform.conversations import ProcessConversations
 
-        return Dialogues(self.conversations, self.services.store)
+        return ProcessConversations(self.conversations, self.services.store)
 
     @cached_property
     def memories(self) -> Memories:
@@ -333,8 +331,8 @@ class Platform(RegisteredAgents, RunControl):
         """
         if options.conversation_id is None:
             raise ConfigurationError("A conversation needs an id: write ProcessOptions(conversation_id=...).")
-        user_message = UserMessage(message) if isinstance(message, str) else message
-        return await self._runner.converse(self._registry.admit_spec(agent), user_message, run_id, options)
+        said = UserMessage(message) if isinstance(message, str) else message
+        return await self._runner.converse(self._registry.admit_spec(agent), said, run_id, options)
 
     async def enqueue(self, agent: object, *objects: object, **settings: Unpack[EnqueueOptions]) -> str:
         """Put a run of any registered Runnable into the store for a worker to start, and return its id.

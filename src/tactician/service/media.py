@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tactician.llm import Image, RoutingOptions
 from tactician.llm.embeddings.model import Vector
 from tactician.llm.model_sources import MediaModelSource, ModelSource, as_media_source
-from tactician.platform.requests.pictures import Picture, read_picture
+from tactician.platform.conversations.pictures import Picture, read_picture
 from tactician.runs import RunContext
 from tactician.runs.reporting import report_model_call
 

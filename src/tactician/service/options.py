@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tactician.llm import LlmOptions
-from tactician.platform.requests.request import RequestOptions
+from tactician.platform.conversations.request import RequestOptions
 from tactician.tools.toolbox import ToolLike
 
 

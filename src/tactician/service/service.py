@@ -24,8 +24,8 @@ from tactician.grammar import add_article
 from tactician.llm import LanguageModel
 from tactician.llm.model_sources import ModelSource
 from tactician.platform import Platform, Request
-from tactician.platform.requests.conversations import Role, create_message
-from tactician.platform.requests.request import RequestOptions, create_model_agent, create_request
+from tactician.platform.conversations.conversations import Role, create_message
+from tactician.platform.conversations.request import RequestOptions, create_model_agent, create_request
 from tactician.prompts.variables import find_variables, render_variables
 from tactician.runs import Input, RunContext, Runnable, RunResult
 from tactician.runs.context.threads import run_blocking

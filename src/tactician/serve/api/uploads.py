@@ -16,7 +16,7 @@ from tactician.errors import DocumentConflictError
 from tactician.frozen import frozen
 from tactician.llm import Image
 from tactician.people.person import Person
-from tactician.platform.requests.pictures import read_picture
+from tactician.platform.conversations.pictures import read_picture
 from tactician.serve.api.forms.forms import PictureForm
 from tactician.serve.api.forms.pictures import send_picture
 from tactician.serve.api.serving.operations import ApiOperation, Call

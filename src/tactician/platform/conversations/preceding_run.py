@@ -8,7 +8,7 @@ from tactician.conversation import Conversation
 from tactician.errors import RunConflictError, StoredStateError
 from tactician.llm import Message, ToolResult
 from tactician.loop.saved_state import read_added_messages
-from tactician.platform.requests.request import Request
+from tactician.platform.conversations.request import Request
 from tactician.runs import RunState, RunStatus
 from tactician.runs.life.durable import kill_run
 from tactician.runs.progress.record import RunRecord

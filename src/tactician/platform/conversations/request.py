@@ -13,7 +13,7 @@ from tactician.errors import StoredStateError
 from tactician.frozen import frozen
 from tactician.llm import LlmOptions, Message
 from tactician.llm.options import NO_OPTIONS
-from tactician.platform.requests.pictures import Picture, with_pictures
+from tactician.platform.conversations.pictures import Picture, with_pictures
 from tactician.runs import Budget, Input, Runnable
 from tactician.runs.life.inputs import InputTypes, restore_input
 from tactician.runs.progress.steps import RunStart

@@ -12,7 +12,7 @@ from tactician.errors import RunConflictError
 from tactician.events.event import new_id
 from tactician.llm import AssistantMessage, Message, Text, UserMessage
 from tactician.llm.messages import SystemMessage
-from tactician.platform.requests.open_conversation import OpenConversation
+from tactician.platform.conversations.open_conversation import OpenConversation
 
 Role: TypeAlias = Literal["user", "assistant", "system"]
 _LONGEST_ID: Final = 200
