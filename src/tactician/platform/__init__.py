@@ -6,7 +6,7 @@ from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.platform.autonomy import Autonomy as Autonomy
-    from tactician.platform.conversations import Request as Request
+    from tactician.platform.conversations.request import Request as Request
     from tactician.platform.platform import Platform as Platform
     from tactician.platform.supervision import SupervisorInvocation as SupervisorInvocation
     from tactician.platform.views.reader import RunReader as RunReader
@@ -19,7 +19,7 @@ else:
         __name__,
         {
             "tactician.platform.autonomy": "Autonomy",
-            "tactician.platform.conversations": "Request",
+            "tactician.platform.conversations.request": "Request",
             "tactician.platform.platform": "Platform",
             "tactician.platform.supervision": "SupervisorInvocation",
             "tactician.platform.views.reader": "RunReader",

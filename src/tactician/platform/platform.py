@@ -37,7 +37,9 @@ from tactician.tools.groups import ToolSource, list_groups
 from tactician.tools.provider import OpenProviders
 
 if TYPE_CHECKING:
-    from tactician.platform.conversations import Conversations, ProcessConversations, Requests
+    from tactician.platform.conversations.answering import Requests
+    from tactician.platform.conversations.conversations import Conversations
+    from tactician.platform.conversations.process_conversations import ProcessConversations
     from tactician.platform.enqueue_options import EnqueueOptions
     from tactician.platform.goal_tools import GoalTool
     from tactician.platform.memories import Memories
@@ -121,21 +123,21 @@ class Platform(RegisteredAgents, RunControl):
     def conversations(self) -> Conversations:
         """Conversations by id, in the store."""
         from tactician.conversation import ConversationStore
-        from tactician.platform.conversations import Conversations
+        from tactician.platform.conversations.conversations import Conversations
 
         return Conversations(ConversationStore(self.services.store), self._idle_messages)
 
     @cached_property
     def requests(self) -> Requests:
         """Runner of requests to agents and models, alone or in conversations; see `AgentService`."""
-        from tactician.platform.conversations import Requests
+        from tactician.platform.conversations.answering import Requests
 
         return Requests(self.conversations, self.find_agent, lambda: self.run_names)
 
     @cached_property
     def process_conversations(self) -> ProcessConversations:
         """The channels to the users of conversations; see `Chatbot`."""
-        from tactician.platform.conversations import ProcessConversations
+        from tactician.platform.conversations.process_conversations import ProcessConversations
 
         return ProcessConversations(self.conversations, self.services.store)
 

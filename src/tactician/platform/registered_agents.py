@@ -128,6 +128,6 @@ class RegisteredAgents:
 
 
 def _find_model_agent(name: str, models: ModelSource) -> Runnable | None:
-    from tactician.platform.conversations import find_model_agent
+    from tactician.platform.conversations.targets import find_model_agent
 
     return find_model_agent(name, models)

@@ -36,7 +36,7 @@ from tactician.stores import DocumentStore
 from tactician.stores.document import Lease
 
 if TYPE_CHECKING:
-    from tactician.platform.conversations import ProcessConversations
+    from tactician.platform.conversations.process_conversations import ProcessConversations
 
 Objects = tuple[object, ...]
 _REMEMBERED: Final = frozenset({ProcessStatus.COMPLETED, ProcessStatus.RESTING})

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tactician.serve.a2a.settings import A2aSettings as A2aSettings
     from tactician.serve.a2a.settings import GrpcSettings as GrpcSettings
     from tactician.serve.ag_ui.endpoint import ag_ui_app as ag_ui_app
-    from tactician.serve.api import RequestLimits as RequestLimits
+    from tactician.serve.api.serving.guard import RequestLimits as RequestLimits
     from tactician.serve.application import app as app
     from tactician.serve.mcp.client_model import ClientModel as ClientModel
     from tactician.serve.mcp.client_model import list_client_roots as list_client_roots
@@ -30,7 +30,7 @@ else:
             "tactician.serve.a2a.app": "a2a_app",
             "tactician.serve.a2a.settings": "A2aSettings GrpcSettings",
             "tactician.serve.ag_ui.endpoint": "ag_ui_app",
-            "tactician.serve.api": "RequestLimits",
+            "tactician.serve.api.serving.guard": "RequestLimits",
             "tactician.serve.application": "app",
             "tactician.serve.mcp.client_model": "ClientModel list_client_roots",
             "tactician.serve.mcp.prompts": "ServedPrompt",

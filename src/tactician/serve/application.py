@@ -24,7 +24,10 @@ from tactician.frozen import frozen
 from tactician.people.person import Person
 from tactician.platform import Platform
 from tactician.runs import Runnable
-from tactician.serve.api import ApiOperation, ApiServer, Callers, RequestLimits, api_routes, create_application
+from tactician.serve.api.application import api_routes, create_application
+from tactician.serve.api.serving.guard import Callers, RequestLimits
+from tactician.serve.api.serving.operations import ApiOperation
+from tactician.serve.api.serving.server import ApiServer
 from tactician.serve.dashboard.pages import dashboard_routes, home_route
 from tactician.serve.mounted import MountedServer, check_rights
 

@@ -23,7 +23,8 @@ from tactician.llm.image_checks import check_message_images
 from tactician.llm.messages import AssistantPart, UserPart
 from tactician.runs import Runnable
 from tactician.serve.ag_ui.frontend_tools import read_text
-from tactician.serve.api import ApiError, read_agent_input
+from tactician.serve.api.agents import read_agent_input
+from tactician.serve.problems import ApiError
 
 _PROPERTY: Final = "input"
 

@@ -25,7 +25,8 @@ from tactician.serve.ag_ui.conversation import read_input
 from tactician.serve.ag_ui.frontend_tools import find_answers, find_left_run, read_tools
 from tactician.serve.ag_ui.interrupts import read_resumption
 from tactician.serve.ag_ui.translator import EventTranslator
-from tactician.serve.api import Call, sees_run
+from tactician.serve.api.forms.visibility import sees_run
+from tactician.serve.api.serving.operations import Call
 
 _LEFT: Final = "the conversation went on without the result of its tool"
 

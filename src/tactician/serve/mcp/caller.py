@@ -20,7 +20,7 @@ from tactician.runs import ChatUser, PendingRequest, RunContext
 from tactician.runs.progress.record import RunRecord
 from tactician.runs.requests.respondents import Respondent
 from tactician.secrets import mask_secrets
-from tactician.serve.api import sees_run
+from tactician.serve.api.forms.visibility import sees_run
 from tactician.serve.mcp.client_model import ROOTS, SAMPLING
 from tactician.serve.mcp.inputs import InputAnswer, build_input, find_method, fits
 from tactician.serve.mcp.logs import write_log
