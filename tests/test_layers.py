@@ -16,9 +16,9 @@ ROOF = "tactician"  # resolves its names lazily, and everything may import it
 
 # Modules that are imported inside of functions, because they import an extra or what few programs need.
 LATE = {
+    "tactician.a2a.channel": "the extra `a2a`",
     "tactician.a2a.connection": "the extra `a2a`",
     "tactician.a2a.grpc_transport": "the extra `a2a-grpc`",
-    "tactician.a2a.remote_task": "the extra `a2a`",
     "tactician.serve.a2a": "the extra `a2a`",
     "tactician.serve.a2a.grpc_server": "the extra `a2a-grpc`",
     "tactician.serve.ag_ui": "the extra `ag-ui`",
