@@ -15,6 +15,7 @@ from tactician.cli.fields import Field, list_fields
 from tactician.cli.formatting import format_time
 from tactician.runs import PendingRequest, approve, reject
 from tactician.runs.outcomes.suspension import Response
+from tactician.secrets import mask_secrets
 
 _NOTHING = object()
 
@@ -120,7 +121,7 @@ class Asker:
             self.complain("answer y or n")
 
     def _say(self, text: str, style: str = "") -> None:
-        self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(mask_secrets(text), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def parse_answer(text: str, field: Field) -> object:
