@@ -15,7 +15,7 @@ from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Flag, Name, Part, ToolName, convert_type
 from tactician.code_mode import CodeLimits, CodeTool
-from tactician.documents import form_of
+from tactician.documents.forms import form_of
 from tactician.errors import MissingExtraError
 from tactician.tools import RunnableTool, Tool
 from tactician.tools.toolbox import ToolLike
