@@ -94,10 +94,6 @@ PUBLIC = {
         Action AStarPlanner Goal HybridPlanner Plan PlanningBudget SearchLimitExceeded UNKNOWN UtilityPlanner Verdict
         WorldState
     """,
-    "tactician.notifications": """
-        NotificationError UnsafeAddressError Webhook WebhookSender check_webhook_address create_webhook_secret send_once
-        sign_webhook
-    """,
     "tactician.platform": """
         Autonomy Platform replay_events Request RunReader RunTree RunView SupervisorInvocation Worker
     """,
