@@ -97,10 +97,10 @@ PUBLIC = {
         McpServer ServerTools
     """,
     "tactician.platform": """
-        AgentChoice Autonomy Conversations EnqueueOptions GOALS GoalTool Mode ObjectView Picture Platform Ranked
-        RecordedEvent Request RequestOptions Requests Role RunComparison RunReader RunTree RunView StepView
-        SupervisorInvocation Worker create_message create_model_agent create_request list_start_types read_picture
-        replay_events
+        AgentChoice Autonomy Conversations EnqueueOptions EventFeed FeedEntry GOALS GoalTool METER_SPAN Mode ModelMeter
+        ObjectView Picture Platform Ranked RecordedEvent Request RequestOptions Requests Role RunClient RunComparison
+        RunReader RunTree RunView StepView SupervisorInvocation UsePoint Worker create_message create_model_agent
+        create_request has_rested list_start_types read_picture replay_events restore_memory
     """,
     "tactician.prompts": """
         ContributionFunction ContributorLike CurrentDate FolderPrompts FunctionContributor InstructionFile

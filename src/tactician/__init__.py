@@ -149,8 +149,8 @@ declare_modules(
         "definitions": "tactician.blueprint",
         "events": (
             "tactician.a2a.events tactician.agents.constellations.events tactician.conversation.events "
-            "tactician.ensemble.delegation_events tactician.ensemble.phase_events tactician.ensemble.reviews.events "
-            "tactician.ensemble.task_events tactician.guardrails.events tactician.llm.routing.events "
+            "tactician.ensemble.delegation.events tactician.ensemble.phases.events tactician.ensemble.reviews.events "
+            "tactician.ensemble.tasks.events tactician.guardrails.events tactician.llm.routing.events "
             "tactician.loop.events tactician.mcp.events tactician.process.events tactician.runs.events "
             "tactician.tools.artifacts"
         ),

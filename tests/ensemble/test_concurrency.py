@@ -25,7 +25,7 @@ from tactician import (
     Workflow,
 )
 from tactician.ensemble import DelegationContext, DelegationDecision, DelegationRequest, EnsembleResult, TaskInput
-from tactician.ensemble.delegation import allow
+from tactician.ensemble.values.delegation import allow
 from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, Text, ToolCall, Usage
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel

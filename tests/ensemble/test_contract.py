@@ -37,7 +37,7 @@ from tactician import (
     days,
 )
 from tactician.ensemble import EnsembleResult, ExitReason, TaskFailedError
-from tactician.ensemble.delegation import (
+from tactician.ensemble.values.delegation import (
     DelegationContext,
     DelegationDecision,
     DelegationRequest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tactician import Ensemble, Task
-from tactician.ensemble.default_agent import choose_role
+from tactician.ensemble.tasks.default_agent import choose_role
 
 
 @pytest.mark.parametrize(

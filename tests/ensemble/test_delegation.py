@@ -36,7 +36,7 @@ from tactician.ensemble import (
     TaskFailedError,
     TaskInput,
 )
-from tactician.ensemble.delegation import allow, modify, reject
+from tactician.ensemble.values.delegation import allow, modify, reject
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.events import Event
 from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, Text

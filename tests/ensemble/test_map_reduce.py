@@ -20,7 +20,7 @@ from tactician.ensemble import (
     TaskLike,
     TaskOutput,
 )
-from tactician.ensemble.bins import pack_bins
+from tactician.ensemble.groups.bins import pack_bins
 from tactician.testing import ScriptedModel
 from tests.ensemble.support import cashier, durable, note, numbered, over, places_of, prompt_of
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.ensemble.template import fill_template, find_names
+from tactician.ensemble.values.template import fill_template, find_names
 
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
 TEXT = st.text(st.characters(exclude_characters="{}", exclude_categories=["Cs"]))

@@ -21,7 +21,7 @@ from tactician.ensemble import (
     TaskInput,
     TaskOutputs,
 )
-from tactician.ensemble.task import TaskSettings
+from tactician.ensemble.tasks.task import TaskSettings
 
 
 class City(BaseModel):

@@ -51,6 +51,7 @@ class CircuitBreakerSettings(DocumentModel):
     """Settings of the `[models.router.circuit_breaker]` table; see `tactician.llm.CircuitBreakerPolicy`."""
 
     failure_threshold: int | None = Field(default=None, ge=0)
+    window: Above | None = None
     cooldown: Above | None = None
     cooldown_factor: Factor | None = None
     max_cooldown: Above | None = None

@@ -1,8 +1,46 @@
 """Ensembles: tasks with an order, done by agents and functions."""
 
-from tactician.ensemble.composite import Composite, find_composite
-from tactician.ensemble.constraints import HierarchicalConstraints
-from tactician.ensemble.delegation import (
+from tactician.ensemble.delegation.events import DelegationCompleted, DelegationFailed, DelegationStarted
+from tactician.ensemble.ensemble import Ensemble
+from tactician.ensemble.groups.graphs import END, Edge, Graph
+from tactician.ensemble.groups.loops import Loop, Window
+from tactician.ensemble.groups.map_reduce import DEFAULT_CHUNK_SIZE, MapReduce
+from tactician.ensemble.learning.meaning import Embedder
+from tactician.ensemble.learning.reflection import (
+    Improvement,
+    Reflection,
+    ReflectionInput,
+    ReflectionStrategy,
+    TaskReflection,
+)
+from tactician.ensemble.learning.reflection_stores import MemoryReflections, ReflectionStore, SqlReflections
+from tactician.ensemble.learning.scoped_memory import InProcessMemory, ScopedMemory, SqlMemory
+from tactician.ensemble.learning.scopes import Scope, ScopeEntry, days
+from tactician.ensemble.nested import NestedEnsemble
+from tactician.ensemble.phases.events import PhaseCompleted, PhaseFailed, PhaseResumed, PhaseReviewed, PhaseStarted
+from tactician.ensemble.phases.phase import Phase
+from tactician.ensemble.phases.review import PersonReview, PhaseReview, PhaseReviewer
+from tactician.ensemble.reviews.console import ConsoleReviewer
+from tactician.ensemble.reviews.decision import ReviewDecision
+from tactician.ensemble.reviews.events import ReviewDecided, ReviewRequested
+from tactician.ensemble.reviews.questions import AskPerson
+from tactician.ensemble.reviews.review import OnTimeout, Review, ReviewPolicy
+from tactician.ensemble.reviews.reviewers import Reviewer
+from tactician.ensemble.reviews.terminal import rest_while_asking
+from tactician.ensemble.tasks.events import (
+    TaskCompleted,
+    TaskFailed,
+    TaskReflected,
+    TaskRestored,
+    TaskResumed,
+    TaskSkipped,
+    TaskStarted,
+    TaskSuspended,
+)
+from tactician.ensemble.tasks.task import Handler, Task, TaskLike
+from tactician.ensemble.tasks.workflows import Workflow
+from tactician.ensemble.values.constraints import HierarchicalConstraints
+from tactician.ensemble.values.delegation import (
     Delegation,
     DelegationContext,
     DelegationDecision,
@@ -12,9 +50,7 @@ from tactician.ensemble.delegation import (
     DelegationResponse,
     DelegationStatus,
 )
-from tactician.ensemble.delegation_events import DelegationCompleted, DelegationFailed, DelegationStarted
-from tactician.ensemble.ensemble import Ensemble
-from tactician.ensemble.errors import (
+from tactician.ensemble.values.errors import (
     CompositeError,
     ConstraintViolationError,
     EnsembleDefinitionError,
@@ -26,59 +62,13 @@ from tactician.ensemble.errors import (
     ReviewRejectedError,
     TaskFailedError,
 )
-from tactician.ensemble.graphs import END, Edge, Graph
-from tactician.ensemble.learning import (
-    Embedder,
-    Improvement,
-    InProcessMemory,
-    MemoryReflections,
-    Reflection,
-    ReflectionInput,
-    ReflectionStore,
-    ReflectionStrategy,
-    Scope,
-    ScopedMemory,
-    ScopeEntry,
-    SqlMemory,
-    SqlReflections,
-    TaskReflection,
-    days,
-)
-from tactician.ensemble.loops import Loop, Window
-from tactician.ensemble.map_reduce import DEFAULT_CHUNK_SIZE, MapReduce
-from tactician.ensemble.nested import NestedEnsemble
-from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
-from tactician.ensemble.phase_events import PhaseCompleted, PhaseFailed, PhaseResumed, PhaseReviewed, PhaseStarted
-from tactician.ensemble.phases import PersonReview, Phase, PhaseReview, PhaseReviewer
-from tactician.ensemble.results import EnsembleResult, ExitReason, PhaseOutput
-from tactician.ensemble.reviews import (
-    AskPerson,
-    ConsoleReviewer,
-    OnTimeout,
-    Review,
-    ReviewDecided,
-    ReviewDecision,
-    Reviewer,
-    ReviewPolicy,
-    ReviewRequested,
-    rest_while_asking,
-)
-from tactician.ensemble.running import TaskErrorPolicy
-from tactician.ensemble.task import Handler, Task, TaskLike
-from tactician.ensemble.task_events import (
-    TaskCompleted,
-    TaskFailed,
-    TaskReflected,
-    TaskRestored,
-    TaskResumed,
-    TaskSkipped,
-    TaskStarted,
-    TaskSuspended,
-)
-from tactician.ensemble.task_input import Revision, TaskInput
-from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.workflows import Workflow
+from tactician.ensemble.values.outcomes import TaskOutputs
+from tactician.ensemble.values.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
+from tactician.ensemble.values.results import EnsembleResult, ExitReason, PhaseOutput
+from tactician.ensemble.values.task_input import Revision, TaskInput
+from tactician.ensemble.values.task_output import TaskOutput
+from tactician.ensemble.work.composite import Composite, find_composite
+from tactician.ensemble.work.running import TaskErrorPolicy
 
 __all__ = [
     "AskPerson",

@@ -9,15 +9,17 @@ from typing import Final, Protocol, get_args
 
 from tactician.agents import Agent, as_runnable
 from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
-from tactician.ensemble.argument_kinds import COUNT, LIST, NUMBER, TEXT
-from tactician.ensemble.constraints import HierarchicalConstraints
-from tactician.ensemble.delegation import Delegation
-from tactician.ensemble.learning import ReflectionStore, ScopedMemory
-from tactician.ensemble.phases import Phase
-from tactician.ensemble.reviews import Reviewer, ReviewPolicy
-from tactician.ensemble.running import TaskErrorPolicy
-from tactician.ensemble.task import Task
-from tactician.ensemble.workflows import Workflow
+from tactician.ensemble.learning.reflection_stores import ReflectionStore
+from tactician.ensemble.learning.scoped_memory import ScopedMemory
+from tactician.ensemble.phases.phase import Phase
+from tactician.ensemble.reviews.review import ReviewPolicy
+from tactician.ensemble.reviews.reviewers import Reviewer
+from tactician.ensemble.tasks.task import Task
+from tactician.ensemble.tasks.workflows import Workflow
+from tactician.ensemble.values.argument_kinds import COUNT, LIST, NUMBER, TEXT
+from tactician.ensemble.values.constraints import HierarchicalConstraints
+from tactician.ensemble.values.delegation import Delegation
+from tactician.ensemble.work.running import TaskErrorPolicy
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.events import EventListener
 from tactician.llm import LanguageModel, LlmOptions, ModelLike

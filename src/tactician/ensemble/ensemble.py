@@ -12,30 +12,32 @@ from typing_extensions import TypeVar, override
 from tactician.agents import Agent, Member
 from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
 from tactician.diagrams import Diagram
-from tactician.ensemble.argument_kinds import as_list, list_problems, replace_strangers
 from tactician.ensemble.arguments import ARGUMENT_KINDS, find_argument_mistakes
-from tactician.ensemble.checks import find_template_problems, number_tasks
-from tactician.ensemble.composite import Casting, TaskTemplate, walk_tasks
-from tactician.ensemble.constraints import HierarchicalConstraints
-from tactician.ensemble.delegation import Delegation
-from tactician.ensemble.ensemble_runnable import EnsembleRunnable
-from tactician.ensemble.environment import TaskEnvironment
-from tactician.ensemble.errors import EnsembleDefinitionError
-from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.learning import ReflectionStore, ScopedMemory
-from tactician.ensemble.model_checks import find_model_problems, find_team_model_problems
+from tactician.ensemble.learning.reflection_stores import ReflectionStore
+from tactician.ensemble.learning.scoped_memory import ScopedMemory
 from tactician.ensemble.nested import NestedEnsemble
-from tactician.ensemble.phases import Phase
-from tactician.ensemble.results import EnsembleResult
-from tactician.ensemble.reviews import Reviewer, ReviewPolicy
-from tactician.ensemble.run_settings import SharedPace, observe_run
-from tactician.ensemble.running import TaskErrorPolicy
+from tactician.ensemble.phases.phase import Phase
+from tactician.ensemble.reviews.review import ReviewPolicy
+from tactician.ensemble.reviews.reviewers import Reviewer
 from tactician.ensemble.structure import EnsembleStructure
 from tactician.ensemble.structure_drawing import draw_structure
 from tactician.ensemble.structure_execution import WorkflowRun, choose_workflow
-from tactician.ensemble.synthesis import synthesize_agents
-from tactician.ensemble.task import Task, TaskLike, as_tasks
-from tactician.ensemble.workflows import Workflow, infer_workflow
+from tactician.ensemble.tasks.task import Task, TaskLike, as_tasks
+from tactician.ensemble.tasks.workflows import Workflow, infer_workflow
+from tactician.ensemble.values.argument_kinds import as_list, list_problems, replace_strangers
+from tactician.ensemble.values.constraints import HierarchicalConstraints
+from tactician.ensemble.values.delegation import Delegation
+from tactician.ensemble.values.ensemble_runnable import EnsembleRunnable
+from tactician.ensemble.values.errors import EnsembleDefinitionError
+from tactician.ensemble.values.inputs import EnsembleInput
+from tactician.ensemble.values.results import EnsembleResult
+from tactician.ensemble.values.run_settings import SharedPace, observe_run
+from tactician.ensemble.work.checks import find_template_problems, number_tasks
+from tactician.ensemble.work.composite import Casting, TaskTemplate, walk_tasks
+from tactician.ensemble.work.environment import TaskEnvironment
+from tactician.ensemble.work.model_checks import find_model_problems, find_team_model_problems
+from tactician.ensemble.work.running import TaskErrorPolicy
+from tactician.ensemble.work.synthesis import synthesize_agents
 from tactician.errors import ConfigurationError, Problem
 from tactician.events import EventListener
 from tactician.llm import NO_OPTIONS, ModelLike, ModelSource

@@ -8,13 +8,13 @@ from typing import Protocol
 from typing_extensions import override
 
 from tactician.agents import BaseRunnable, Member
-from tactician.ensemble.composite import Composite, Equipment, TaskTemplate, index_outputs, select_entry
-from tactician.ensemble.drawing import Drawing
-from tactician.ensemble.environment import TaskEnvironment
-from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.learning import AT_ONCE, LearningOutbox
-from tactician.ensemble.results import EnsembleResult
-from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.learning.outbox import AT_ONCE, LearningOutbox
+from tactician.ensemble.tasks.drawing import Drawing
+from tactician.ensemble.values.inputs import EnsembleInput
+from tactician.ensemble.values.results import EnsembleResult
+from tactician.ensemble.values.task_input import TaskInput
+from tactician.ensemble.work.composite import Composite, Equipment, TaskTemplate, index_outputs, select_entry
+from tactician.ensemble.work.environment import TaskEnvironment
 from tactician.errors import Problem
 from tactician.llm import ModelLike
 from tactician.runs import Budget, Input, RunContext, Runnable

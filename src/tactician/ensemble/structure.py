@@ -8,8 +8,17 @@ from functools import cached_property
 
 from tactician.agents import Agent, Member
 from tactician.ensemble.arguments import EnsembleArguments
-from tactician.ensemble.assignment import Assignment, assign
-from tactician.ensemble.checks import (
+from tactician.ensemble.delegation.roster import Roster, TeamAgent, find_agents
+from tactician.ensemble.delegation.worker import TeamWorker
+from tactician.ensemble.hierarchy.hierarchy import Hierarchy, create_hierarchy
+from tactician.ensemble.hierarchy.team import create_team, find_duplicates, list_handlers
+from tactician.ensemble.learning.recollection import LearningStores
+from tactician.ensemble.phases.plan import PhasePlan
+from tactician.ensemble.tasks.task import Task
+from tactician.ensemble.tasks.workflows import Workflow, find_context, find_first_tasks
+from tactician.ensemble.values.inputs import TEXT_NAME
+from tactician.ensemble.work.assignment import Assignment, assign
+from tactician.ensemble.work.checks import (
     find_agent_problems,
     find_hierarchy_mistakes,
     find_structure_problems,
@@ -17,19 +26,10 @@ from tactician.ensemble.checks import (
     number_tasks,
     warn_of_unused_agents,
 )
-from tactician.ensemble.composite import NO_CASTING, Casting, Equipment, TaskTemplate, walk_tasks
-from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy
-from tactician.ensemble.inputs import TEXT_NAME
-from tactician.ensemble.learning import LearningStores
-from tactician.ensemble.phases import PhasePlan
-from tactician.ensemble.roster import Roster, TeamAgent, find_agents
-from tactician.ensemble.running import TaskOrder
-from tactician.ensemble.task import Task
-from tactician.ensemble.task_learning import find_learning_mistakes
-from tactician.ensemble.task_reviews import ReviewSettings
-from tactician.ensemble.team import create_team, find_duplicates, list_handlers
-from tactician.ensemble.worker import TeamWorker
-from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks
+from tactician.ensemble.work.composite import NO_CASTING, Casting, Equipment, TaskTemplate, walk_tasks
+from tactician.ensemble.work.running import TaskOrder
+from tactician.ensemble.work.task_learning import find_learning_mistakes
+from tactician.ensemble.work.task_reviews import ReviewSettings
 from tactician.errors import Problem
 from tactician.llm import ModelLike
 from tactician.runs import Runnable

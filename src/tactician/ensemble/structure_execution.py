@@ -6,14 +6,14 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TypeAlias
 
-from tactician.ensemble.delegation_execution import DelegationExecutor
-from tactician.ensemble.environment import TaskEnvironment
-from tactician.ensemble.hierarchy import run_hierarchy
-from tactician.ensemble.phases import run_phases
-from tactician.ensemble.results import EnsembleResult
-from tactician.ensemble.running import run_tasks
+from tactician.ensemble.delegation.execution import DelegationExecutor
+from tactician.ensemble.delegation.worker import TeamWorker
+from tactician.ensemble.hierarchy.hierarchy import run_hierarchy
+from tactician.ensemble.phases.following import run_phases
 from tactician.ensemble.structure import EnsembleStructure
-from tactician.ensemble.worker import TeamWorker
+from tactician.ensemble.values.results import EnsembleResult
+from tactician.ensemble.work.environment import TaskEnvironment
+from tactician.ensemble.work.running import run_tasks
 from tactician.runs import RunContext
 
 WorkflowRun: TypeAlias = Callable[[TaskEnvironment, RunContext], Coroutine[object, object, EnsembleResult]]

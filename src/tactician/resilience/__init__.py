@@ -6,6 +6,7 @@ from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.resilience.backoff import compute_backoff as compute_backoff
+    from tactician.resilience.backoff import draw_backoff as draw_backoff
     from tactician.resilience.circuit_breaker import CircuitBreaker as CircuitBreaker
     from tactician.resilience.circuit_breaker import CircuitBreakerPolicy as CircuitBreakerPolicy
     from tactician.resilience.pace import Pace as Pace
@@ -14,7 +15,7 @@ else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
-            "tactician.resilience.backoff": "compute_backoff",
+            "tactician.resilience.backoff": "compute_backoff draw_backoff",
             "tactician.resilience.circuit_breaker": "CircuitBreaker CircuitBreakerPolicy",
             "tactician.resilience.pace": "Pace",
             "tactician.resilience.rate_limiter": "RateLimiter",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from random import random as draw_number
+
 
 def compute_backoff(attempt: int, *, base: float, factor: float, longest: float) -> float:
     """Return the seconds to wait after an attempt, before any jitter.
@@ -16,3 +19,21 @@ def compute_backoff(attempt: int, *, base: float, factor: float, longest: float)
         return min(longest, base * factor ** (attempt - 1))
     except OverflowError:
         return longest if base else 0.0
+
+
+def draw_backoff(
+    attempt: int, *, base: float, factor: float, longest: float, random: Callable[[], float] = draw_number
+) -> float:
+    """Return the seconds to wait after an attempt, drawn so that those who failed together do not come back together.
+
+    This is AWS's "full jitter" (M. Brooker, *Exponential Backoff And Jitter*, 2015): anything from nothing up to what
+    `compute_backoff` returns.
+
+    Args:
+        attempt: number of the attempt that failed, from 1.
+        base: maximum seconds after the first attempt.
+        factor: growth of the maximum with each attempt.
+        longest: maximum of the seconds, whatever the attempt.
+        random: returns a number from 0 to 1.
+    """
+    return random() * compute_backoff(attempt, base=base, factor=factor, longest=longest)

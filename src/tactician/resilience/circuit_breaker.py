@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from math import inf
 
 from tactician.frozen import frozen
@@ -13,20 +14,23 @@ class CircuitBreakerPolicy:
     """Policy by which the circuit of a failing service opens and closes (M. Nygard, *Release It!*).
 
     Attributes:
-        failure_threshold: failures in a row that open the circuit; with `0`, it never opens.
+        failure_threshold: failures that open the circuit: in a row, or within the window; with `0`, it never opens.
+        window: seconds for which a failure counts, whatever succeeds meanwhile; `None` to count failures in a row.
         cooldown: seconds that the circuit stays open the first time.
         cooldown_factor: growth of the cooldown with each trial that fails, until a trial succeeds.
-        max_cooldown: maximum of the cooldown, in seconds.
+        max_cooldown: maximum to which the cooldown grows, in seconds.
     """
 
     failure_threshold: int = 5
+    window: float | None = None
     cooldown: float = 5.0
     cooldown_factor: float = 2.0
     max_cooldown: float = 120.0
 
     def compute_cooldown(self, openings: int) -> float:
         """Return the seconds of the next cooldown, after `openings` of them without a success."""
-        return compute_backoff(openings + 1, base=self.cooldown, factor=self.cooldown_factor, longest=self.max_cooldown)
+        longest = max(self.cooldown, self.max_cooldown)  # a first cooldown above the maximum is meant as it is
+        return compute_backoff(openings + 1, base=self.cooldown, factor=self.cooldown_factor, longest=longest)
 
 
 class CircuitBreaker:
@@ -46,7 +50,7 @@ class CircuitBreaker:
         self.policy = policy
         self.is_open = False
         self.available_at = -inf
-        self._failures = 0
+        self._failures = deque[float](maxlen=max(1, policy.failure_threshold))
         self._openings = 0
         self._trial = 0
 
@@ -65,11 +69,13 @@ class CircuitBreaker:
 
     def record_success(self, call: int) -> bool:
         """Count a success, and return whether it closed the circuit."""
-        self._failures = 0
+        if self.policy.window is None:
+            self._failures.clear()
         # A call that was sent before the circuit opened says nothing about the state of the service now.
         if not (self.is_open and self._trial == call):
             return False
         self.is_open, self.available_at, self._openings = False, -inf, 0
+        self._failures.clear()
         return True
 
     def record_failure(self, call: int, now: float, retry_after: float) -> float | None:
@@ -77,15 +83,22 @@ class CircuitBreaker:
         is_trial = self.is_trial(call)
         if self.is_open and not is_trial:
             return None
-        self._failures += 1
-        if not is_trial and not 0 < self.policy.failure_threshold <= self._failures:
+        self._failures.append(now)
+        if not is_trial and not self._has_failed_too_often(now):
             self.hold(now + retry_after)
             return None
         cooldown = max(retry_after, self.policy.compute_cooldown(self._openings))
         self._openings += 1
-        self._failures = self._trial = 0
+        self._trial = 0
+        self._failures.clear()
         self.is_open, self.available_at = True, now + cooldown
         return cooldown
+
+    def _has_failed_too_often(self, now: float) -> bool:
+        threshold, window = self.policy.failure_threshold, self.policy.window
+        if not 0 < threshold <= len(self._failures):
+            return False
+        return window is None or now - self._failures[0] <= window
 
     def hold(self, until: float) -> None:
         """Keep calls away until then, because the provider asked for it. No trial follows."""

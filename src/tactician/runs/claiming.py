@@ -50,6 +50,17 @@ async def _can_be_answered(run_id: str, request_ids: Collection[str], services: 
     return {*request_ids} <= {request.id for request in record.header.pending}
 
 
+def check_first(record: RunRecord, request_ids: Collection[str]) -> None:
+    """Check that a run keeps no answer to any of these requests: the first answer counts, until a run fails with it.
+
+    Raises:
+        AlreadyAnsweredError: when it keeps an answer to one of them.
+    """
+    kept = [request.id for request in record.header.pending if request.is_answered and request.id in request_ids]
+    if kept and record.header.failure is None:
+        raise create_answered_error(record.run_id, kept)
+
+
 async def check_unanswered(run_id: str, request_ids: Collection[str], services: Services) -> RunRecord | None:
     """Check that a run has taken no answer to any of these requests, and return its record, if there is one.
 

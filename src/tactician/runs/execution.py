@@ -19,7 +19,7 @@ from tactician.errors import (
 )
 from tactician.frozen import frozen
 from tactician.runs.budget import Budget
-from tactician.runs.claiming import check_unanswered, claim_to_answer
+from tactician.runs.claiming import check_first, check_unanswered, claim_to_answer
 from tactician.runs.context import MISSED_DEADLINE, RunContext, RunPlace, reset_current, set_current
 from tactician.runs.creation import OWNER, create_durable_run
 from tactician.runs.durable import DurableRun, LeaseTime
@@ -30,7 +30,13 @@ from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input
 from tactician.runs.kept_artifacts import attach_artifacts
 from tactician.runs.record import REQUEST_KIND, RunRecord
 from tactician.runs.reporting import report_run
-from tactician.runs.respondents import NOBODY, Respondent, check_roles
+from tactician.runs.respondents import (
+    NOBODY,
+    Respondent,
+    check_roles,
+    create_answered_error,
+    find_answered,
+)
 from tactician.runs.responses import describe_answers, mark_answered, record_responses
 from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
@@ -191,14 +197,18 @@ async def keep_responses(
     The run takes them when it continues; any worker may continue it.
 
     Raises:
-        ResponseError: when the run does not wait for that, or the `Respondent` of the context lacks a required role.
+        ResponseError: when the run does not wait for that, or the `Respondent` of the context lacks a required role;
+            an `AlreadyAnsweredError` when a request has an answer.
         StoredStateError: when its state cannot be read, or an answer would not be read back equal.
     """
     restored = await restore_claimed(record, lease, context)
     async with restored.run.hold():
         pending = record.header.pending
+        check_first(record, responses)
         known = [request.id for request in pending]
         if unknown := responses.keys() - set(known):
+            if answered := find_answered(restored.tree, sorted(unknown)):
+                raise create_answered_error(record.run_id, answered)
             names = ", ".join(map(repr, sorted(unknown)))
             raise ResponseError(f"{record.name} does not wait for {names}; it waits for {known}")
         respondent = context.find(Respondent) or NOBODY
@@ -378,6 +388,7 @@ async def _claim(name: str, run_id: str, seconds: float, runs: RunStore) -> tupl
 
 async def _check_open(responses: Mapping[str, Response], record: RunRecord, context: RunContext) -> None:
     """Check that a run waits for answers to these requests, and has not taken any."""
+    check_first(record, responses)
     known = [request.id for request in record.header.pending]
     if unknown := sorted(responses.keys() - set(known)):
         await check_unanswered(record.run_id, unknown, context.services)

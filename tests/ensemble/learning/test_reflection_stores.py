@@ -14,7 +14,7 @@ import pytest
 
 from tactician import Ensemble, MemoryReflections, Reflection, Scope, SqlMemory, SqlReflections, Task
 from tactician.ensemble import ReflectionStore, TaskReflection
-from tactician.ensemble.learning import ReflectionLog
+from tactician.ensemble.learning.reflection_stores import ReflectionLog
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel

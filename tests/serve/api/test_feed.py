@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tactician.llm import UsageTally
 from tactician.loop import TextReceived, ThinkingReceived
+from tactician.platform import EventFeed
 from tactician.runs import RunEnded, RunStarted, RunStatus
 from tactician.secrets import Masking
-from tactician.serve.api.feed import EventFeed
 from tests.support.effort import examples
 
 

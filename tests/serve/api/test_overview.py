@@ -9,8 +9,8 @@ import pytest
 
 from tactician import Agent, Platform
 from tactician.llm import Deployment, ModelRouter
+from tactician.platform import ModelMeter
 from tactician.serve import Person
-from tactician.serve.api.meter import ModelMeter
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.serve.api.serving import Gate, Json, create_platform, find, served, start

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from tactician.diagrams import DiagramEdge, DiagramNode
 from tactician.ensemble.phases.plan import PhasePlan, PlannedPhase
 from tactician.ensemble.phases.review import PersonReview
-from tactician.ensemble.task import Task
-from tactician.ensemble.workflows import Workflow
+from tactician.ensemble.tasks.task import Task
+from tactician.ensemble.tasks.workflows import Workflow
 
 
 def draw_reviews(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tactician.ensemble.early_exit import EarlyExit
-from tactician.ensemble.environment import TaskEnvironment
-from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
-from tactician.ensemble.phase_events import PhaseFailed
+from tactician.ensemble.phases.events import PhaseFailed
 from tactician.ensemble.phases.plan import PhasePlan
 from tactician.ensemble.phases.running import PhaseRuns
-from tactician.ensemble.results import EnsembleResult, ExitReason, PhaseOutput, get_end
-from tactician.ensemble.running import note_begin
-from tactician.ensemble.task_output import TaskOutput
+from tactician.ensemble.values.early_exit import EarlyExit
+from tactician.ensemble.values.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
+from tactician.ensemble.values.results import EnsembleResult, ExitReason, PhaseOutput, get_end
+from tactician.ensemble.values.task_output import TaskOutput
+from tactician.ensemble.work.environment import TaskEnvironment
+from tactician.ensemble.work.running import note_begin
 from tactician.flow import FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.grammar import format_count
 from tactician.runs import RunContext, Suspended, is_final

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from tactician.ensemble.phase_decisions import FORMS, PhaseDecision, UndecidedError
 from tactician.ensemble.phases.review import PersonReview
-from tactician.ensemble.reviews import PersonAnswer, PersonConsultation, Question, Reviewer
-from tactician.ensemble.task_output import TaskOutput
+from tactician.ensemble.reviews.consultation import PersonAnswer, PersonConsultation, Question
+from tactician.ensemble.reviews.reviewers import Reviewer
+from tactician.ensemble.values.phase_decisions import FORMS, PhaseDecision, UndecidedError
+from tactician.ensemble.values.task_output import TaskOutput
 from tactician.loop import InvalidOutput, output_type
 from tactician.process import build_form
 from tactician.runs import Approval, Response, RunContext, StoredAnswer

@@ -9,11 +9,11 @@ from typing import Final, Generic
 
 from typing_extensions import TypeVar
 
-from tactician.ensemble.argument_kinds import LIST, TEXT, as_list, list_problems, replace_strangers
-from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.phases.review import PhaseReview
-from tactician.ensemble.task import Task, TaskLike, as_tasks
-from tactician.ensemble.workflows import Workflow, find_last_tasks, infer_workflow
+from tactician.ensemble.tasks.task import Task, TaskLike, as_tasks
+from tactician.ensemble.tasks.workflows import Workflow, find_last_tasks, infer_workflow
+from tactician.ensemble.values.argument_kinds import LIST, TEXT, as_list, list_problems, replace_strangers
+from tactician.ensemble.values.errors import EnsembleDefinitionError
 from tactician.suggestions import suggest_options
 
 T_co = TypeVar("T_co", covariant=True, default=object)

@@ -9,14 +9,15 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from tactician.agents import Member
-from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.checks import find_structure_problems
 from tactician.ensemble.phases.phase import Phase
-from tactician.ensemble.reviews import Reviewer, ReviewPolicy
-from tactician.ensemble.running import TaskErrorPolicy
-from tactician.ensemble.task import Task
-from tactician.ensemble.task_reviews import ReviewSettings
-from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks
+from tactician.ensemble.reviews.review import ReviewPolicy
+from tactician.ensemble.reviews.reviewers import Reviewer
+from tactician.ensemble.tasks.task import Task
+from tactician.ensemble.tasks.workflows import Workflow, find_context, find_first_tasks
+from tactician.ensemble.work.assignment import Assignment
+from tactician.ensemble.work.checks import find_structure_problems
+from tactician.ensemble.work.running import TaskErrorPolicy
+from tactician.ensemble.work.task_reviews import ReviewSettings
 from tactician.errors import Problem
 from tactician.frozen import frozen
 

@@ -8,7 +8,7 @@ from functools import cache
 
 from pydantic import TypeAdapter
 
-from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
+from tactician.ensemble.values.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
 from tactician.frozen import frozen
 from tactician.runs import RunContext, revive
 

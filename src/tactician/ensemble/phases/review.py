@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Final, TypeAlias, get_args
 
 from tactician.amounts import Seconds, Text
-from tactician.ensemble.argument_kinds import COUNT, TEXT, replace_strangers
-from tactician.ensemble.composite import find_composite
-from tactician.ensemble.errors import EnsembleDefinitionError
-from tactician.ensemble.phase_decisions import PhaseDecision
-from tactician.ensemble.reviews import OnTimeout, find_timeout_mistakes
-from tactician.ensemble.task import Task, TaskLike
-from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.reviews.review import OnTimeout, find_timeout_mistakes
+from tactician.ensemble.tasks.task import Task, TaskLike
+from tactician.ensemble.values.argument_kinds import COUNT, TEXT, replace_strangers
+from tactician.ensemble.values.errors import EnsembleDefinitionError
+from tactician.ensemble.values.phase_decisions import PhaseDecision
+from tactician.ensemble.values.task_input import TaskInput
+from tactician.ensemble.work.composite import find_composite
 from tactician.errors import Problem
 from tactician.frozen import frozen
 from tactician.suggestions import suggest_options

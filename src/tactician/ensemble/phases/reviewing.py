@@ -7,22 +7,23 @@ from functools import partial
 from types import MappingProxyType
 
 from tactician.agents import Agent
-from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.early_exit import EarlyExit
-from tactician.ensemble.environment import TaskEnvironment
-from tactician.ensemble.execution import TaskRunner
-from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, collect_context
-from tactician.ensemble.phase_decisions import FORMS, PhaseDecision, UndecidedError
 from tactician.ensemble.phases.people import ask_person
 from tactician.ensemble.phases.plan import PlannedPhase
 from tactician.ensemble.phases.review import PersonReview
-from tactician.ensemble.results import ExitReason
-from tactician.ensemble.reviews import PersonAnswer, Reviewer
-from tactician.ensemble.task_input import Revision
-from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_plan import create_plan
-from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.ensemble.reviews.consultation import PersonAnswer
+from tactician.ensemble.reviews.reviewers import Reviewer
+from tactician.ensemble.values.early_exit import EarlyExit
+from tactician.ensemble.values.inputs import EnsembleInput
+from tactician.ensemble.values.outcomes import SkippedTask, TaskOutcome, collect_context
+from tactician.ensemble.values.phase_decisions import FORMS, PhaseDecision, UndecidedError
+from tactician.ensemble.values.results import ExitReason
+from tactician.ensemble.values.task_input import Revision
+from tactician.ensemble.values.task_output import TaskOutput
+from tactician.ensemble.work.assignment import Assignment
+from tactician.ensemble.work.environment import TaskEnvironment
+from tactician.ensemble.work.execution import TaskRunner
+from tactician.ensemble.work.task_plan import create_plan
+from tactician.ensemble.work.task_reviews import ReviewSettings
 from tactician.grammar import format_count
 from tactician.loop import InvalidOutput, output_type
 from tactician.runs import OutputError, RunContext, RunResult, RunStatus

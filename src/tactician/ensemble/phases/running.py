@@ -7,21 +7,21 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import cast
 
-from tactician.ensemble.early_exit import ENDED, EarlyExit
-from tactician.ensemble.environment import TaskEnvironment
-from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
-from tactician.ensemble.learning import LearningOutbox
-from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
-from tactician.ensemble.phase_decisions import PhaseDecision, UndecidedError
-from tactician.ensemble.phase_events import PhaseCompleted, PhaseResumed, PhaseReviewed, PhaseStarted
+from tactician.ensemble.learning.outbox import LearningOutbox
+from tactician.ensemble.phases.events import PhaseCompleted, PhaseResumed, PhaseReviewed, PhaseStarted
 from tactician.ensemble.phases.plan import PhasePlan, PlannedPhase
 from tactician.ensemble.phases.progress import PhaseExecution, PhaseProgress
 from tactician.ensemble.phases.reviewing import decide
-from tactician.ensemble.results import EnsembleResult, PhaseOutput
-from tactician.ensemble.running import NO_LIMIT, TaskOrder, run_tasks
-from tactician.ensemble.task_execution import record_failures
-from tactician.ensemble.task_input import Revision
-from tactician.ensemble.workflows import Workflow
+from tactician.ensemble.tasks.workflows import Workflow
+from tactician.ensemble.values.early_exit import ENDED, EarlyExit
+from tactician.ensemble.values.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
+from tactician.ensemble.values.outcomes import SkippedTask, TaskOutcome
+from tactician.ensemble.values.phase_decisions import PhaseDecision, UndecidedError
+from tactician.ensemble.values.results import EnsembleResult, PhaseOutput
+from tactician.ensemble.values.task_input import Revision
+from tactician.ensemble.work.environment import TaskEnvironment
+from tactician.ensemble.work.running import NO_LIMIT, TaskOrder, run_tasks
+from tactician.ensemble.work.task_execution import record_failures
 from tactician.grammar import format_count
 from tactician.runs import RunContext, RunError, RunResult, is_final
 from tactician.text import describe_error

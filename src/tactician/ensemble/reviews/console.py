@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from tactician.ensemble.phase_decisions import FORMS, PhaseDecision
 from tactician.ensemble.reviews.decision import ReviewDecision, get_decision_schema
 from tactician.ensemble.reviews.terminal import ReadLine, Terminal, begin_rest, open_terminal
+from tactician.ensemble.values.phase_decisions import FORMS, PhaseDecision
 from tactician.runs import PendingRequest, Response, approve, reject
 from tactician.suggestions import suggest_options
 from tactician.text import escape_controls

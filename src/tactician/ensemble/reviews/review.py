@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from tactician.amounts import Delay, Text
 from tactician.clock import LONGEST_WAIT
-from tactician.ensemble.argument_kinds import TEXT, replace_strangers
+from tactician.ensemble.values.argument_kinds import TEXT, replace_strangers
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
 

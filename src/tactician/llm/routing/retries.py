@@ -23,7 +23,7 @@ from tactician.errors import (
 )
 from tactician.frozen import frozen
 from tactician.grammar import format_count
-from tactician.resilience import compute_backoff
+from tactician.resilience import draw_backoff
 
 Random: TypeAlias = Callable[[], float]
 """Function that returns a number from 0 up to, but not including, 1."""
@@ -66,7 +66,7 @@ class RetryRule:
 
     def draw_delay(self, attempt: int, random: Random) -> float:
         """Return the seconds to wait after so many attempts."""
-        return random() * compute_backoff(attempt, base=self.base, factor=self.factor, longest=self.longest)
+        return draw_backoff(attempt, base=self.base, factor=self.factor, longest=self.longest, random=random)
 
 
 RETRY_IMMEDIATELY = RetryRule(base=0.0)

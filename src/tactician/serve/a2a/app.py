@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from tactician.clock import wait_for_event
 from tactician.errors import ConfigurationError, StoredStateError, StoreError
 from tactician.extras import require_extra
 from tactician.loggers import get_logger
@@ -84,13 +83,13 @@ def a2a_app(
     @asynccontextmanager
     async def work(_: Starlette) -> AsyncIterator[None]:
         async with grpc.work() if grpc is not None else nullcontext():
-            continuing = asyncio.create_task(_continue_tasks(handler, settings.poll))
+            continuing = asyncio.create_task(_continue_tasks(handler))
             try:
                 yield
             finally:
                 handler.closing.set()
                 continuing.cancel()
-                await asyncio.gather(continuing, handler.executor.aclose(), return_exceptions=True)
+                await asyncio.gather(continuing, handler.executor.runs.aclose(), return_exceptions=True)
 
     guard = [Middleware(JsonOnly), Middleware(BodyLimit, max_bytes=settings.max_request_bytes)]
     return Starlette(routes=routes, middleware=guard, lifespan=work)
@@ -106,7 +105,7 @@ def _create_grpc_server(handler: TaskHandler, cards: CardSource, settings: A2aSe
     return server
 
 
-async def _continue_tasks(handler: TaskHandler, poll: float) -> None:
+async def _continue_tasks(handler: TaskHandler) -> None:
     """Continue tasks that can continue, and send notifications that were not sent, again and again."""
     while not handler.closing.is_set():
         try:
@@ -115,4 +114,4 @@ async def _continue_tasks(handler: TaskHandler, poll: float) -> None:
                 pass
         except (StoreError, StoredStateError) as error:
             _logger.warning("%s", error)
-        await wait_for_event(handler.closing, poll, handler.clock)
+        await handler.executor.runs.pause(handler.closing)

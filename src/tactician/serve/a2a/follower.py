@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import suppress
 from typing import TypeAlias
 
 from a2a.types import Artifact, Part, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent
 
-from tactician.clock import Clock, wait_for_event
+from tactician.errors import RunNotFoundError
+from tactician.platform import RunClient
 from tactician.serve.a2a.executor import TaskFeed
 from tactician.serve.a2a.task_states import ENDED, MOVING, RESULT
 
@@ -19,41 +21,34 @@ class TaskFollower:
     """Follower of a task, which runs here or elsewhere.
 
     Args:
+        task_id: its id.
+        runs: client of the runs of tasks.
         load: returns the task as it is now.
-        rests: returns whether its run waits for somebody of this program.
         find_feed: returns its feed, while it runs here.
         closing: set when the server stops.
-        poll: seconds between two looks at a task that runs elsewhere.
-        clock: the time.
     """
 
     def __init__(
         self,
+        task_id: str,
+        runs: RunClient,
         load: Callable[[], Awaitable[Task]],
-        rests: Callable[[], Awaitable[bool]],
         find_feed: Callable[[], TaskFeed | None],
         closing: asyncio.Event,
-        poll: float,
-        clock: Clock,
     ) -> None:
+        self._task_id = task_id
+        self._runs = runs
         self._load = load
-        self._rests = rests
         self._find_feed = find_feed
         self._closing = closing
-        self._poll = poll
-        self._clock = clock
 
     async def wait(self) -> Task:
         """Return the task once it has ended, asks for input, or waits for somebody of this program."""
-        while (task := await self._load()).status.state in MOVING and not self._closing.is_set():
-            if (feed := self._find_feed()) is not None:
-                async for _ in TaskPieces(task, feed).read():
-                    pass
-            elif await self._rests():
-                break
-            else:
-                await self._pause()
-        return task
+        if (feed := self._find_feed()) is not None:
+            await feed.wait()  # the run here also sends notifications, after it has ended
+        with suppress(RunNotFoundError):
+            await self._runs.wait(self._task_id, self._closing)
+        return await self._load()
 
     async def follow(self, *, until_end: bool) -> AsyncGenerator[TaskEvent]:
         """Yield the task, and then its changes, until it has ended or, unless `until_end`, asks for input."""
@@ -66,7 +61,7 @@ class TaskFollower:
         while not (_is_over(task, until_end) or self._closing.is_set()):
             pieces = None if feed is None else TaskPieces(task, feed)
             if pieces is None:
-                await self._pause()
+                await self._runs.pause(self._closing)
             else:
                 async for piece in pieces.read():
                     yield piece
@@ -74,9 +69,6 @@ class TaskFollower:
             for event in _list_changes(task, latest, pieces):
                 yield event
             task = latest
-
-    async def _pause(self) -> None:
-        await wait_for_event(self._closing, self._poll, self._clock)
 
 
 class TaskPieces:

@@ -37,7 +37,6 @@ from a2a.utils.input_mode_validator import validate_input_modes
 from a2a.utils.task import apply_history_length, validate_history_length
 from typing_extensions import override
 
-from tactician.clock import Clock
 from tactician.platform import Platform
 from tactician.runs import RunStore
 from tactician.serve.a2a.card import CardSource
@@ -77,7 +76,6 @@ class TaskHandler(RequestHandler):
         cards: CardSource,
         settings: A2aSettings,
     ) -> None:
-        self._platform = platform
         self._cards = cards
         self._settings = settings
         self._documents = TaskDocuments(platform.store)
@@ -85,7 +83,7 @@ class TaskHandler(RequestHandler):
         self.notifier = Notifier(self._documents, self._views, settings)
         self.executor = TaskExecutor(platform, runnable, settings, self.notifier.notify)
         self.closing = asyncio.Event()
-        self._intake = TaskIntake(platform, self.executor, self._documents, self._views, settings)
+        self._intake = TaskIntake(self.executor, self._documents, self._views, settings)
 
     @override
     @validate_request_params
@@ -141,8 +139,7 @@ class TaskHandler(RequestHandler):
         document = await self._find(params.id, context)
         if (await self._load_task(document.task_id)).status.state in ENDED:
             raise TaskNotCancelableError
-        await self._platform.kill(document.task_id, "cancelled by the client")
-        await self.executor.stop(document.task_id)
+        await self.executor.runs.cancel(document.task_id, "cancelled by the client")
         await self.notifier.notify(document.task_id)
         task = await self._load_task(document.task_id)
         if task.status.state != TaskState.TASK_STATE_CANCELED:
@@ -249,19 +246,13 @@ class TaskHandler(RequestHandler):
             await self._documents.delete(document.task_id)
         return task
 
-    @property
-    def clock(self) -> Clock:
-        """The time of the platform."""
-        return self.executor.clock
-
     def _follow(self, task_id: str) -> TaskFollower:
         return TaskFollower(
+            task_id,
+            self.executor.runs,
             lambda: self._load_task(task_id),
-            lambda: self._views.waits_here(task_id),
             lambda: self.executor.find_feed(task_id),
             self.closing,
-            self._settings.poll,
-            self.clock,
         )
 
 

@@ -14,8 +14,7 @@ from tactician.a2a import IDEMPOTENCY_KEY, SKILL_ID, A2aMessage, JsonObject, fro
 from tactician.errors import ResponseError, RunConflictError, StoredStateError
 from tactician.events import new_id
 from tactician.frozen import frozen
-from tactician.platform import Platform
-from tactician.runs import ChatUser, Response, RunRecord, RunStatus, RunStore
+from tactician.runs import ChatUser, Response, RunRecord, RunStatus
 from tactician.secrets import mask_secrets
 from tactician.serve.a2a.answers import list_questions, read_answer
 from tactician.serve.a2a.executor import TaskExecutor
@@ -45,7 +44,6 @@ class TaskIntake:
     A message with an `idempotencyKey` in its metadata is taken once: sent again, it finds the task as it is.
 
     Args:
-        platform: platform with the store.
         executor: executor of tasks.
         documents: documents of tasks.
         views: views of tasks.
@@ -54,18 +52,15 @@ class TaskIntake:
 
     def __init__(
         self,
-        platform: Platform,
         executor: TaskExecutor,
         documents: TaskDocuments,
         views: TaskViews,
         settings: A2aSettings,
     ) -> None:
-        self._platform = platform
         self._executor = executor
         self._documents = documents
         self._views = views
         self._settings = settings
-        self._runs = RunStore(platform.store)
 
     async def start(self, message: Message, owner: str, skills: Mapping[str, PublishedSkill]) -> AcceptedMessage:
         """Save a new task. Where several skills are possible, its run chooses.
@@ -134,7 +129,7 @@ class TaskIntake:
             UnsupportedOperationError: when the task does not ask any more.
         """
         try:
-            await self._executor.keep_answers(task_id, {request_id: response})
+            await self._executor.runs.answer(task_id, {request_id: response})
         except StoredStateError as error:
             raise InvalidParamsError(f"The message cannot be stored: {error}") from error
         except (ResponseError, RunConflictError) as error:
@@ -159,7 +154,7 @@ class TaskIntake:
     async def _enqueue(self, request: Mapping[str, object], owner: str, key: str | None) -> str:
         user = ChatUser(owner) if owner else None
         try:
-            return await self._platform.enqueue(TASK_RUNS, request, user=user, idempotency_key=key)
+            return await self._executor.runs.start(TASK_RUNS, request, user=user, idempotency_key=key)
         except StoredStateError as error:
             raise InvalidParamsError(f"The message cannot be stored: {error}") from error
 
@@ -169,9 +164,9 @@ class TaskIntake:
         Raises:
             UnsupportedOperationError: when it does not ask.
         """
-        record = await self._runs.load(document.task_id, with_body=False)
+        record = await self._executor.runs.find(document.task_id)
         is_running = self._executor.find_feed(document.task_id) is not None
-        if record is None or record.has_ended:
+        if record.has_ended:
             raise UnsupportedOperationError(f"The task {document.task_id} has ended: send a message without its id.")
         is_open = bool(list_questions(record.header.pending, self._settings))
         if is_running or record.status is not RunStatus.WAITING or not is_open:

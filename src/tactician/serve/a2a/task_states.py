@@ -106,13 +106,6 @@ class TaskViews:
         result = Message(message_id=f"{document.task_id}-{RESULT}", role=Role.ROLE_AGENT, parts=_parse_parts(parts))
         return Exchange(skill, [*document.history, to_json_object(result)])
 
-    async def waits_here(self, task_id: str) -> bool:
-        """Return whether the run of a task waits for somebody of this program, who has not answered yet."""
-        record = await self._runs.load(task_id, with_body=False)
-        if record is None or record.status is not RunStatus.WAITING:
-            return record is not None and record.status is RunStatus.PAUSED
-        return all(not request.is_answered for request in record.header.pending)
-
     async def _load_output(self, task_id: str) -> Mapping[str, JsonValue]:
         """Return the output of a run; nothing when the run has not completed, or was deleted."""
         record = await self._runs.load(task_id)

@@ -105,7 +105,7 @@ class ClientRun:
     async def _was_killed(self) -> bool:
         run_id = self._translator.run_id
         with suppress(TacticianError):
-            return bool(run_id) and (await self._server.platform.tree(run_id)).run.status == RunStatus.KILLED
+            return bool(run_id) and (await self._server.runs.find(run_id)).status is RunStatus.KILLED
         return False
 
     def _send(self, events: Iterable[BaseEvent]) -> None:
@@ -121,5 +121,5 @@ class ClientRun:
         if any(other._translator.run_id == self._translator.run_id for other in self._audience):
             return
         with suppress(TacticianError):  # it has ended, or has not begun
-            await self._server.platform.kill(self._translator.run_id, _LEFT)
+            await self._server.runs.cancel(self._translator.run_id, _LEFT)
         running.cancel()

@@ -11,7 +11,7 @@ from ag_ui.core import RunAgentInput
 
 from tactician.agents import BaseRunnable
 from tactician.conversation import ChatUser
-from tactician.errors import AgentNotFoundError, LeaseLostError, ResponseError, RunNotFoundError, TacticianError
+from tactician.errors import AgentNotFoundError, ResponseError, RunNotFoundError, TacticianError
 from tactician.events import Event
 from tactician.people import Person
 from tactician.runs import (
@@ -33,7 +33,7 @@ from tactician.serve.ag_ui.conversation import read_input
 from tactician.serve.ag_ui.frontend_tools import find_answers, find_left_run, read_tools
 from tactician.serve.ag_ui.interrupts import read_resumption
 from tactician.serve.ag_ui.translator import EventTranslator
-from tactician.serve.api import Call, follow_run, sees_run
+from tactician.serve.api import Call, sees_run
 
 _LEFT: Final = "the conversation went on without the result of its tool"
 
@@ -67,32 +67,21 @@ class RequestedRun:
         Raises:
             TacticianError: the error of the run, after the events that came before it.
         """
-        run_id = await self._find_started() or await self._find_answered()
-        if run_id is None:
-            try:
-                stream = stream_events(lambda context: self._work(context, translator), self._context())
-                async with aclosing(stream) as events:
-                    async for event in events:
-                        yield event
-            except LeaseLostError:  # the same request has come to another server at the same time
-                if (run_id := await self._find_started()) in (None, translator.run_id):
-                    raise
-            else:
-                return
-        assert run_id is not None
-        translator.come_late()
-        async with aclosing(follow_run(self._server, run_id)) as events:
+        if (answered_id := await self._find_answered()) is not None:
+            translator.come_late()
+            stream = self._server.runs.follow(answered_id)
+        else:
+            stream = self._server.runs.start_or_follow(self._key, lambda: self._begin(translator), translator.come_late)
+        async with aclosing(stream) as events:
             async for event in events:
                 yield event
+
+    def _begin(self, translator: EventTranslator) -> AsyncGenerator[Event]:
+        return stream_events(lambda context: self._work(context, translator), self._context())
 
     def _context(self) -> RunContext:
         context = self._server.platform.context()
         return context.inside({CallerTools: CallerTools(self._tools)}) if self._tools else context
-
-    async def _find_started(self) -> str | None:
-        """Return the id of the run that the same request has started before, if any."""
-        records = await self._runs.find(idempotency_key=self._key)
-        return records[0].run_id if records else None
 
     async def _find_answered(self) -> str | None:
         """Return the id of the run that has taken the answers of the same request before, if any."""
@@ -139,7 +128,7 @@ class RequestedRun:
             return
         if all(request.kind == "tool" for request in record.header.pending):
             with suppress(TacticianError):
-                await self._server.platform.kill(record.run_id, _LEFT)
+                await self._server.runs.cancel(record.run_id, _LEFT)
 
     async def _resume(self, context: RunContext, translator: EventTranslator) -> RunResult[object]:
         agent = self._agent

@@ -1,7 +1,6 @@
 """HTTP API of a platform: REST and server-sent events, with an OpenAPI document."""
 
 from tactician.serve.api.application import api_routes, create_application
-from tactician.serve.api.following import follow_run
 from tactician.serve.api.guard import Callers, RequestLimits
 from tactician.serve.api.inputs import find_runnable, read_agent_input
 from tactician.serve.api.operations import ApiOperation, Call
@@ -21,7 +20,6 @@ __all__ = [
     "api_routes",
     "create_application",
     "find_runnable",
-    "follow_run",
     "lift_time_limit",
     "read_agent_input",
     "RequestLimits",

@@ -12,17 +12,16 @@ from pydantic import JsonValue
 from starlette.responses import Response
 
 from tactician.conversation import Conversation, find_run_id
-from tactician.errors import ConversationNotFoundError, RunConflictError, TacticianError
+from tactician.errors import ConversationNotFoundError, TacticianError
 from tactician.events import Event
 from tactician.llm import messages_to_data
 from tactician.loggers import get_logger
 from tactician.loop import TextReceived
 from tactician.people import Person
 from tactician.process import MessageSent, ProgressReported
-from tactician.runs import RunCompleted, RunResult, RunStore, format_output
+from tactician.runs import RunCompleted, RunResult, format_output
 from tactician.secrets import mask_secrets
 from tactician.serve.api.conversation_list import LIST_CONVERSATIONS
-from tactician.serve.api.following import follow_run
 from tactician.serve.api.forms import AnswerTextForm, ConversationForm, Form, MessageForm
 from tactician.serve.api.idempotency import create_message_key
 from tactician.serve.api.operations import ApiOperation, Call
@@ -61,44 +60,21 @@ async def _request(
     service: AgentService, server: ApiServer, form: MessageForm, options: AgentOptions
 ) -> RunResult[object]:
     """Return the answer to a message: that of an earlier run, if it has the key of the message."""
-    run_id = await _find_earlier(server, options)
-    if run_id is None:
-        try:
-            return await service.request_agent(form.agent, form.message, **options)
-        except RunConflictError:  # the same message may have come at the same time
-            if (run_id := await _find_earlier(server, options)) is None:
-                raise
-    async with aclosing(follow_run(server, run_id)) as events:
+
+    async def answer() -> AsyncGenerator[Event]:
+        yield RunCompleted(result=await service.request_agent(form.agent, form.message, **options))
+
+    async with aclosing(server.runs.start_or_follow(options.get("idempotency_key"), answer)) as events:
         results = [event.result async for event in events if isinstance(event, RunCompleted)]
     return results[-1]
 
 
-async def _stream(
+def _stream(
     service: AgentService, server: ApiServer, form: MessageForm, options: AgentOptions
 ) -> AsyncGenerator[Event]:
-    """Yield the events of the run that answers a message: those of an earlier run, if it has the key."""
-    run_id = await _find_earlier(server, options)
-    if run_id is None:
-        try:
-            async with aclosing(service.stream_agent(form.agent, form.message, **options)) as events:
-                async for event in events:
-                    yield event
-        except RunConflictError:
-            if (run_id := await _find_earlier(server, options)) is None:
-                raise
-        else:
-            return
-    async with aclosing(follow_run(server, run_id)) as events:
-        async for event in events:
-            yield event
-
-
-async def _find_earlier(server: ApiServer, options: AgentOptions) -> str | None:
-    """Return the id of the run that has the key of a message, if any."""
-    if (key := options.get("idempotency_key")) is None:
-        return None
-    records = await RunStore(server.platform.store).find(idempotency_key=key)
-    return records[0].run_id if records else None
+    """Return the events of the run that answers a message: those of an earlier run, if it has the key."""
+    key = options.get("idempotency_key")
+    return server.runs.start_or_follow(key, lambda: service.stream_agent(form.agent, form.message, **options))
 
 
 async def show_conversation(call: Call) -> ConversationForm:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Final, TypeVar
 
 from starlette.responses import Response
 
 from tactician.events import Event, find_event_type
 from tactician.frozen import frozen
-from tactician.platform import RecordedEvent
+from tactician.platform import EventFeed, FeedEntry, RecordedEvent
 from tactician.process import ProcessEnded
 from tactician.runs import RunEnded, RunStatus
-from tactician.serve.api.feed import EventFeed, FeedEntry
 from tactician.serve.api.history import create_end, read_earlier
 from tactician.serve.api.operations import ApiOperation, Call
-from tactician.serve.api.pictures import find_picture_address, link_event
+from tactician.serve.api.pictures import find_picture_address, link_event, link_pictures
 from tactician.serve.api.run_lookup import find_run, present_run
 from tactician.serve.api.sse import COMMENT, format_event
 from tactician.serve.api.visibility import READERS, find_owner
@@ -116,7 +116,8 @@ class _EventChoice:
         return True
 
     def _format(self, entry: FeedEntry) -> str:
-        text = entry.format_briefly(self.base) if self.is_brief else entry.format(self.base)
+        link = partial(link_pictures, address=find_picture_address(entry.root, self.base))
+        text = entry.format_briefly(link, self.base) if self.is_brief else entry.format(link, self.base)
         return format_event(text, kind=entry.type, id=f"{self.feed.session}-{entry.number}")
 
 

@@ -8,10 +8,9 @@ from typing import TypedDict
 
 from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.events import Event, event_from_json
-from tactician.platform import RecordedEvent, RunView
+from tactician.platform import FeedEntry, RecordedEvent, RunView
 from tactician.process import ProcessEnded
 from tactician.runs import PROCESS_KIND, RunEnded, RunStarted, RunStatus
-from tactician.serve.api.feed import FeedEntry
 from tactician.serve.api.server import ApiServer
 from tactician.trace import CaptureMode
 
@@ -74,4 +73,4 @@ def create_end(run: RunView, earlier: Iterable[RecordedEvent]) -> Event:
 def _read_entries(entries: Iterable[FeedEntry]) -> Iterator[Event]:
     """Yield the events of entries, without the words of runs that are not captured."""
     for entry in entries:
-        yield entry.event if entry.capture is not CaptureMode.OFF else event_from_json(entry.format())
+        yield entry.event if entry.capture is not CaptureMode.OFF else event_from_json(entry.format(place="store"))

@@ -9,10 +9,9 @@ from typing import Final
 from starlette.datastructures import QueryParams
 
 from tactician.llm import DeploymentStatus, ObservedModelSource
-from tactician.platform import RunView
+from tactician.platform import METER_SPAN, RunView, UsePoint
 from tactician.serve.api.forms import RequestForm
 from tactician.serve.api.inputs import find_run_names
-from tactician.serve.api.meter import SPAN, UsePoint
 from tactician.serve.api.operations import ApiOperation, Call, count_up_to
 from tactician.serve.api.overview_forms import (
     DeploymentForm,
@@ -70,7 +69,7 @@ async def list_models(call: Call) -> ModelsForm:
             ModelUseForm(model=model, points=tuple(map(_show_point, points)))
             for model, points in call.server.meter.points.items()
         ),
-        seconds_per_point=SPAN,
+        seconds_per_point=METER_SPAN,
         since=call.server.meter.since,
     )
 

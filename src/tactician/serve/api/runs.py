@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Final
 
 from starlette.responses import Response as HttpResponse
 
-from tactician.errors import AlreadyAnsweredError, RunConflictError
+from tactician.errors import RunConflictError
 from tactician.llm import Text, UserMessage
 from tactician.platform import RunView
 from tactician.runs import Runnable, RunStatus, approve, reject
@@ -31,16 +30,14 @@ _LONGEST_PAGE: Final = 1000
 _MOST_WAITING: Final = 10_000
 _LARGEST: Final = 2**53
 """Largest whole number that every program reads from JSON as it is."""
-_PAUSES: Final = (0.02, 0.05, 0.1, 0.2, 0.5)
-"""Seconds between attempts to answer a run that its worker still holds."""
 
 
 async def start_run(call: Call) -> RunForm:
     """Start a run of an agent, and return it at once: its events, or its status, say how it ends."""
-    platform, form = call.server.platform, await call.read(StartForm)
+    form = await call.read(StartForm)
     agent = find_runnable(call)
     deadline = None if form.seconds is None else datetime.fromtimestamp(call.server.clock.time() + form.seconds, UTC)
-    run_id = await platform.enqueue(
+    run_id = await call.server.runs.start(
         agent,
         await _read_input(call, agent, form),
         user=call.person.user,
@@ -48,7 +45,6 @@ async def start_run(call: Call) -> RunForm:
         deadline=deadline,
         idempotency_key=scope_key(call.person, form.idempotency_key),
     )
-    call.server.notice()
     return await present_run(call, run_id)
 
 
@@ -127,27 +123,12 @@ async def answer_request(call: Call) -> RunForm:
     """Answer a request that a run waits for; the run continues."""
     run_id, form = call.find_id("run_id"), await call.read(AnswerForm)
     request = await find_request(call, run_id, form.request)
-    accepted = asyncio.Event()
-    role = call.person.find_role(request.required_role)
-    await call.server.begin(_respond(call, run_id, form, role, accepted.set), accepted)
+    accepted, role = asyncio.Event(), call.person.find_role(request.required_role)
+    answering = call.server.platform.respond(
+        run_id, form.request, _read_response(form), role=role, by=call.person.name, on_accept=accepted.set
+    )
+    await call.server.begin(answering, accepted)
     return await present_run(call, run_id, has_answered=True)
-
-
-async def _respond(call: Call, run_id: str, form: AnswerForm, role: str | None, on_accept: Callable[[], None]) -> None:
-    """Give an answer to a run. Its worker may hold it for a moment after it has begun to wait."""
-    for pause in _PAUSES:
-        try:
-            await call.server.platform.respond(
-                run_id, form.request, _read_response(form), role=role, by=call.person.name, on_accept=on_accept
-            )
-        except AlreadyAnsweredError:
-            raise
-        except RunConflictError:
-            await find_request(call, run_id, form.request)
-            await call.server.clock.sleep(pause)
-        else:
-            return
-    raise RunConflictError(f"The run {run_id} is held by a worker: answer again.")
 
 
 async def resume_run(call: Call) -> RunForm:
@@ -163,7 +144,7 @@ async def cancel_run(call: Call) -> RunForm:
     run_id = call.find_id("run_id")
     if RunStatus((await find_run(call, run_id)).status).is_terminal:
         raise RunConflictError(f"The run {run_id} has ended already.")
-    await call.server.platform.kill(run_id, f"cancelled by {call.person.name}")
+    await call.server.runs.cancel(run_id, f"cancelled by {call.person.name}")
     return await present_run(call, run_id)
 
 

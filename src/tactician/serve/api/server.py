@@ -9,13 +9,10 @@ from typing import Final, TypeVar
 
 from tactician.clock import Timeout
 from tactician.errors import ConfigurationError
-from tactician.platform import Platform, Worker
+from tactician.platform import EventFeed, ModelMeter, Platform, RunClient, Worker, restore_memory
 from tactician.runs import LeaseTime
 from tactician.secrets import Masking
-from tactician.serve.api.feed import EventFeed
 from tactician.serve.api.guard import RequestLimits
-from tactician.serve.api.meter import ModelMeter
-from tactician.serve.api.restored_memory import restore_memory
 from tactician.serve.api.sse import Streams
 from tactician.serve.problems import find_status
 
@@ -39,6 +36,7 @@ class ApiServer:
         masking: masks of secrets in what the server sends.
         feed: the events of its runs.
         meter: the use of models by its runs.
+        runs: client of the runs.
         streams: open streams of events.
         limits: the same.
 
@@ -61,6 +59,7 @@ class ApiServer:
         self.streams = Streams(limits.streams)
         platform.services.find(LeaseTime).seconds = limits.lease
         self._worker = Worker(platform, lease=limits.lease, max_parallel=limits.parallel)
+        self.runs = RunClient(platform, self.feed, wake=self._worker.wake)
         self._tasks: set[asyncio.Task[object]] = set()
         self.is_ready = False
 
@@ -88,10 +87,6 @@ class ApiServer:
             for task in tuple(self._tasks):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    def notice(self) -> None:
-        """Let the worker look for runs at once."""
-        self._worker.wake()
 
     async def begin(self, work: Coroutine[object, object, T], accepted: asyncio.Event | None = None) -> T | None:
         """Do some work; return its result if it ends soon, else `None`, and it continues without the caller.

@@ -16,19 +16,9 @@ from pydantic_core import from_json
 
 from tactician.clock import Timeout
 from tactician.context_format import write_json
-from tactician.errors import RunConflictError, TacticianError
-from tactician.events import new_id
-from tactician.platform import Platform
-from tactician.runs import (
-    PendingRequest,
-    Respondent,
-    Response,
-    RunRecord,
-    RunStatus,
-    RunStore,
-    keep_responses,
-    list_prompts,
-)
+from tactician.errors import TacticianError
+from tactician.platform import Platform, RunClient
+from tactician.runs import PendingRequest, Response, RunRecord, RunStatus, RunStore, list_prompts
 from tactician.secrets import mask_secrets
 from tactician.serve.mcp.caller import Caller
 from tactician.serve.mcp.inputs import build_input, is_closed, name_inputs, read_input
@@ -36,14 +26,12 @@ from tactician.serve.mcp.results import write_error
 from tactician.serve.mcp.runs import CallResult
 from tactician.serve.mcp.task_run import ERROR, TASK_RUNS, TaskCall, TaskRun
 from tactician.serve.mcp.tools import PublishedTool, RunTool
+from tactician.stores import Lease
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
 _GRACE: Final = 0.5
 """Seconds in which a call may end, or ask, without becoming a task."""
 _POLL_MS: Final = 1_000
-_LEASE: Final = 30.0
-_CLAIM_ATTEMPTS: Final = 50
-_CLAIM_PAUSE: Final = 0.1
 _ENDED: Final = (RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.TERMINATED, RunStatus.KILLED, RunStatus.STUCK)
 _UNFINISHED: Final = (RunStatus.NOT_STARTED, RunStatus.RUNNING)
 _CANCELLED: Final = "the MCP client cancelled the task"
@@ -71,8 +59,7 @@ class ClientTasks:
     ) -> None:
         self._platform = platform
         self._required = frozenset(required)
-        self._owner = f"mcp-{new_id()}"
-        self._running: dict[str, asyncio.Task[None]] = {}
+        self._runs = RunClient(platform, name="mcp", names=(TASK_RUNS,))
         self._runnable = TaskRun(load_tools)
         if platform.is_durable:
             platform.register_internal(self._runnable)
@@ -101,12 +88,12 @@ class ClientTasks:
         """
         tool.check(arguments)
         call = TaskCall(tool=tool.name, arguments=arguments)
-        task_id = await self._platform.enqueue(TASK_RUNS, call, user=caller.user)
+        task_id = await self._runs.start(TASK_RUNS, call, user=caller.user)
         try:
             return await self._settle(task_id, caller)
         except asyncio.CancelledError:  # the client does not know the task, and cannot cancel it
             with suppress(TacticianError):
-                await asyncio.shield(self._platform.kill(task_id, _CANCELLED))
+                await asyncio.shield(self._runs.cancel(task_id, _CANCELLED))
             raise
 
     async def continue_call(self, state: str, caller: Caller) -> CallResult | TaskResult | None:
@@ -129,7 +116,7 @@ class ClientTasks:
         """
         record = await self._load(task_id, caller)
         if record.status in _UNFINISHED and not record.is_leased:
-            self._continue(task_id)
+            await self._continue(task_id)
         return await self._describe(record, caller)
 
     async def update(self, task_id: str, caller: Caller) -> TaskResult:
@@ -140,7 +127,7 @@ class ClientTasks:
         """
         record = await self._load(task_id, caller)
         if await self._keep_answers(record, caller):
-            self._continue(task_id)
+            await self._continue(task_id)
         return {}
 
     async def cancel(self, task_id: str, caller: Caller) -> TaskResult:
@@ -151,20 +138,18 @@ class ClientTasks:
         """
         record = await self._load(task_id, caller)
         if record.status not in _ENDED:
-            await self._platform.kill(record.run_id, _CANCELLED)
+            await self._runs.cancel(record.run_id, _CANCELLED)
         return {}
 
     async def aclose(self) -> None:
         """Interrupt the tasks that run here. They continue when a client looks at them, or with a worker."""
-        running = tuple(self._running.values())
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await self._runs.aclose()
 
     async def _settle(self, task_id: str, caller: Caller) -> CallResult | TaskResult:
         """Let a task run for a moment, and return what the client gets then."""
-        with suppress(TimeoutError), Timeout(_GRACE, self._platform.services.clock):
-            await asyncio.wait({self._continue(task_id)})
+        if (running := await self._continue(task_id)) is not None:
+            with suppress(TimeoutError), Timeout(_GRACE, self._platform.services.clock):
+                await asyncio.wait({running})
         record = await self._load(task_id, caller)
         if record.status is not RunStatus.KILLED and (ended := await self._find_result(record)) is not None:
             return types.CallToolResult.model_validate(ended)
@@ -211,19 +196,12 @@ class ClientTasks:
             raise MCPError(types.INVALID_PARAMS, f"There is no task {task_id!r}.")
         return record
 
-    def _continue(self, task_id: str) -> asyncio.Task[None]:
+    async def _continue(self, task_id: str) -> asyncio.Task[None] | None:
         """Let a task run beside the requests, if nobody else has it."""
-        if (known := self._running.get(task_id)) is None:
-            known = self._running[task_id] = asyncio.create_task(self._run(task_id))
-            known.add_done_callback(lambda _: self._running.pop(task_id, None))
-        return known
+        return await self._runs.continue_here(self._run, task_id)
 
-    async def _run(self, task_id: str) -> None:
-        runs = RunStore(self._platform.store)
-        claimed = await runs.claim(self._owner, _LEASE, run_id=task_id, names=(TASK_RUNS,))
-        if claimed is not None:
-            with suppress(Exception):  # its record says how it ended
-                await self._runnable.continue_claimed(*claimed, context=self._platform.context())
+    async def _run(self, record: RunRecord, lease: Lease) -> None:
+        await self._runnable.continue_claimed(record, lease, context=self._platform.context())
 
     async def _keep_answers(self, record: RunRecord, caller: Caller) -> bool:
         """Keep answers in the run. Return whether nothing is open any more that this client may answer."""
@@ -234,19 +212,10 @@ class ClientTasks:
             if not is_closed(answer)
         }
         for name, answer in filled.items():
-            await self._keep(record.run_id, asked[name], read_input(asked[name], answer), caller)
+            request = asked[name]
+            responses: dict[str, Response] = {request.id: read_input(request, answer)}
+            await self._runs.answer(record.run_id, responses, caller.find_respondent(request))
         return bool(filled) and len(filled) == len(asked)
-
-    async def _keep(self, task_id: str, request: PendingRequest, response: Response, caller: Caller) -> None:
-        context = self._platform.context().inside({Respondent: caller.find_respondent(request)})
-        runs = RunStore(self._platform.store)
-        for _ in range(_CLAIM_ATTEMPTS):
-            claimed = await runs.claim(self._owner, _LEASE, run_id=task_id, names=(TASK_RUNS,))
-            if claimed is not None:
-                await keep_responses(*claimed, context, {request.id: response})
-                return
-            await self._platform.services.clock.sleep(_CLAIM_PAUSE)
-        raise RunConflictError(f"The task {task_id} is being continued: try again.")
 
 
 def _list_open(record: RunRecord, caller: Caller) -> dict[str, PendingRequest]:

@@ -1,0 +1,1 @@
+"""Hierarchies: a manager delegates to workers, and answers for the ensemble."""

@@ -1,0 +1,1 @@
+"""Tasks: what they are, how they ask models, and what is drawn of them."""

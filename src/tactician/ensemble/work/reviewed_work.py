@@ -1,0 +1,68 @@
+"""Work of a task with a reviewer, who answers what the task waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tactician.ensemble.reviews.reviewers import Reviewer, ask_reviewer
+from tactician.ensemble.values.task_input import TaskInput
+from tactician.ensemble.work.task_work import Work
+from tactician.flow import StepTimeoutError
+from tactician.runs import (
+    Live,
+    PendingRequest,
+    Response,
+    RunContext,
+    RunResult,
+    find_suspension,
+    record_authors,
+    restore_response,
+    save_response,
+)
+
+
+async def work_with_reviewer(work: Work, reviewer: Reviewer, task: TaskInput, place: RunContext) -> RunResult[object]:
+    """Do a task, and let a reviewer answer what it waits for: questions, and approvals of tools.
+
+    Args:
+        work: function that does the task.
+        reviewer: the reviewer.
+        task: the input of the task.
+        place: the context of the task.
+
+    Raises:
+        Suspended: when the reviewer does not answer.
+    """
+    assert place.checkpoint is not None
+    answers = place.checkpoint.at("answers")
+    while True:
+        known = {name: restore_response(saved) for name, saved in answers.data.items()}
+        try:
+            return await work(task, replace(place, responses={**known, **place.responses}) if known else place)
+        except BaseException as error:
+            suspended = find_suspension(error)
+            if suspended is None or not (new := await _answer(suspended.pending, reviewer, known, place)):
+                raise
+        answers.set(**new)
+        place.checkpoint.detach()  # so that the run reads its completed steps from the beginning
+
+
+async def _answer(
+    pending: Iterable[PendingRequest], reviewer: Reviewer, known: dict[str, Response], place: RunContext
+) -> dict[str, Live[Response]]:
+    """Return the reviewer's answers to requests that it has not answered yet."""
+    assert place.checkpoint is not None
+    answers = {}
+    for request in pending:
+        if request.id in known:
+            continue
+        try:
+            answer = await ask_reviewer(reviewer, request, place)
+        except StepTimeoutError:
+            answers[request.id] = save_response(request.default)
+            continue
+        if answer is not None:
+            answers[request.id] = save_response(answer.response)
+            record_authors(place.checkpoint, [request.id], answer.by)
+    return answers

@@ -1,0 +1,103 @@
+"""Plans of tasks: the steps that a task really has, chosen once for all runs of an ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Collection, Iterator
+from functools import partial
+
+from tactician.agents import Agent, find_start
+from tactician.ensemble.tasks.prompts import build_prompt
+from tactician.ensemble.values.output_encoding import OutputCodec
+from tactician.ensemble.values.task_output import TaskOutput
+from tactician.ensemble.values.template import Template
+from tactician.ensemble.work.assignment import Assignment
+from tactician.ensemble.work.composite import find_composite
+from tactician.ensemble.work.reviewed_work import work_with_reviewer
+from tactician.ensemble.work.task_execution import Check, Preparation, Start, TaskExecution, TaskPlan
+from tactician.ensemble.work.task_guardrails import check_input, check_output
+from tactician.ensemble.work.task_learning import learn, recall
+from tactician.ensemble.work.task_reviews import NO_REVIEWS, ReviewSettings, TaskGate, find_task_gate
+from tactician.ensemble.work.task_work import Work, choose_work
+from tactician.runs import RunResult
+
+
+def create_plan(
+    job: Assignment, reviews: ReviewSettings = NO_REVIEWS, *, is_last: bool = False, beside: Collection[str] = ()
+) -> TaskPlan:
+    """Return the plan of a task.
+
+    Args:
+        job: the task.
+        reviews: the settings of the ensemble for reviews.
+        is_last: true for the task whose output is that of the ensemble.
+        beside: the ids of the tasks that run in the same order.
+    """
+    task, composite = job.task, find_composite(job.task)
+    checks = tuple(_list_checks(job, reviews, is_last=is_last))
+    context_ids = tuple(other.id for other in job.context)
+    work = _choose_work(job, reviews)
+    return TaskPlan(
+        job,
+        task.id,
+        depends_on=tuple(dict.fromkeys(name for name in context_ids if name in beside)),
+        is_last=is_last,
+        reviews=reviews,
+        description=Template(task.description),
+        expected_output=Template(task.expected_output),
+        preparations=tuple(_list_preparations(job, reviews)),
+        start=_choose_start(job, reviews, work),
+        work=work,
+        checks=checks,
+        conclusions=(learn,) if task.learns else (),
+        is_followed=bool(checks) or task.learns,
+        context_ids=context_ids,
+        follows_one=task.context is None and len(context_ids) == 1,
+        is_composite=composite is not None,
+        codec=OutputCodec(job.output_kind),
+        is_typed=task.output_type is not None,
+    )
+
+
+def _choose_work(job: Assignment, reviews: ReviewSettings) -> Work:
+    """Return the function that does a task; with a reviewer, who answers what it waits for."""
+    work, composite = choose_work(job), find_composite(job.task)
+    if reviews.reviewer is None or (composite is not None and composite.asks_reviewer):
+        return work
+    return partial(work_with_reviewer, work, reviews.reviewer)
+
+
+def _choose_start(job: Assignment, reviews: ReviewSettings, work: Work) -> Start:
+    """Return the function that begins the first attempt; an agent on its own has no context of the task around it."""
+    if job.task.handler is not None or not isinstance(job.runnable, Agent) or reviews.reviewer is not None:
+        return lambda execution: work(execution.input, execution.place)
+    kind, start = job.task.output_type, find_start(job.runnable)
+
+    def start_agent(execution: TaskExecution) -> Awaitable[RunResult[object]]:
+        context = execution.run.context
+        return start(build_prompt(execution.input, kind, context), context, execution)
+
+    return start_agent
+
+
+def _list_preparations(job: Assignment, reviews: ReviewSettings) -> Iterator[Preparation]:
+    if job.task.learns:
+        yield recall
+    if (gate := find_task_gate("before", job, reviews, is_last=False)) is not None:
+        yield partial(_review_task, gate)
+    if job.task.guards.input.all:
+        yield check_input
+
+
+def _list_checks(job: Assignment, reviews: ReviewSettings, *, is_last: bool) -> Iterator[Check]:
+    if job.task.guards.output:
+        yield check_output
+    if (gate := find_task_gate("after", job, reviews, is_last=is_last)) is not None:
+        yield partial(_review_output, gate)
+
+
+def _review_task(gate: TaskGate, execution: TaskExecution) -> Awaitable[None]:
+    return gate.review_task(execution.input.description, execution.place)
+
+
+def _review_output(gate: TaskGate, execution: TaskExecution, output: TaskOutput) -> Awaitable[TaskOutput]:
+    return gate.review_output(output, execution.attempt, execution.place)

@@ -1,0 +1,66 @@
+"""Addresses of transports: a URL chooses the transport."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from tactician.clock import SYSTEM_CLOCK, Clock
+from tactician.errors import ConfigurationError
+from tactician.extras import require_extra
+from tactician.mesh.transports.documents import StoreTransport
+from tactician.mesh.transports.memory import MemoryTransport
+from tactician.mesh.transports.signals import LocalSignals, PostgresSignals
+from tactician.mesh.transports.transport import Transport
+from tactician.stores import open_store, store_path
+from tactician.suggestions import did_you_mean
+
+SCHEMES: Final = ("memory", "sqlite", "postgresql", "nats")
+_ALIASES: Final = {"postgres": "postgresql", "tls": "nats"}
+_NEEDS: Final = "This transport needs"
+
+
+def open_transport(url: str, clock: Clock = SYSTEM_CLOCK) -> Transport:
+    """Return the transport of a URL. It connects when it is opened.
+
+    Args:
+        url: such as `"memory://hotel"`, `"sqlite:///hotel.db"`, `"postgresql://user@host/database"` or
+            `"nats://host:4222"`.
+        clock: clock of a transport in memory; the leases of brokers are in real time.
+
+    Raises:
+        ConfigurationError: when the URL is not valid, or there is no such transport.
+        MissingExtraError: when the extra of the transport is not installed.
+    """
+    scheme, separator, _ = url.partition("://")
+    scheme = _ALIASES.get(scheme, scheme)
+    if not separator or scheme not in SCHEMES:
+        hint = did_you_mean(scheme, SCHEMES)
+        raise ConfigurationError(
+            f"{hide_credentials(url)!r} is not the URL of a transport.{hint} Possible beginnings: "
+            f"{', '.join(f'{known}://' for known in SCHEMES)}"
+        )
+    if scheme == "memory":
+        return MemoryTransport(url.removeprefix("memory://"), clock)
+    if scheme in ("sqlite", "postgresql"):
+        return _open_documents(url)
+    with require_extra("nats", _NEEDS):
+        from tactician.mesh.transports.nats import NatsTransport
+
+    return NatsTransport(url, hide_credentials(url))
+
+
+def _open_documents(url: str) -> Transport:
+    path = store_path(url)
+    signals = PostgresSignals(url) if path is None else LocalSignals(path)
+    return StoreTransport(open_store(url), signals, hide_credentials(url))
+
+
+def hide_credentials(url: str) -> str:
+    """Return a URL without user, password and options."""
+    try:
+        parts = urlsplit(url)
+        hosts = ",".join(part.rpartition("@")[2] for part in parts.netloc.split(","))
+    except ValueError:
+        return url.partition("://")[0] + "://..."
+    return f"{parts.scheme}://{hosts}{parts.path}" if parts.scheme else hosts or parts.path

