@@ -134,6 +134,7 @@ def test_an_ensemble_has_a_field_for_each_value(office: Office, open_page: OpenP
     page = open_page("agents/newsroom")
     expect(page.get_by_role("tab", name="Chat")).to_have_count(0)
     page.get_by_label("Topic").fill("frogs")
+    expect(page.locator(".field-hint")).to_have_count(0)  # "the topic" says nothing that the label does not say
     page.get_by_role("button", name="Start run").click()
     expect(page.locator(".page-head")).to_contain_text("waiting")
     run_id = page.url.rpartition("/")[2]
