@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Request, Route, expect
 
 from tactician import Agent, OperationContext, Planner, UserMessage, action, planned_agent, tool
 from tactician.llm import ToolCall
@@ -130,12 +131,16 @@ def test_an_answer_comes_although_the_connection_breaks(office: Office, open_pag
     assert len(tried) == 3
 
 
+def read_key(request: Request) -> str:
+    return str(json.loads(request.post_data or "{}")["idempotency_key"])
+
+
 def test_a_message_that_the_server_has_not_taken_comes_back_to_the_field(office: Office, open_page: OpenPage) -> None:
     page = open_page("agents/greeter?try=chat")
     keys: list[str] = []
 
     def refuse(route: Route) -> None:
-        keys.append(route.request.post_data_json["idempotency_key"])
+        keys.append(read_key(route.request))
         route.fulfill(status=429, json={"error": {"type": "TooManyRequests", "message": "Too many requests."}})
 
     page.route("**/messages", refuse)
@@ -148,7 +153,7 @@ def test_a_message_that_the_server_has_not_taken_comes_back_to_the_field(office:
     page.unroute("**/messages")
     with page.expect_request("**/messages") as sent:
         page.keyboard.press("Enter")
-    assert sent.value.post_data_json["idempotency_key"] == keys[0]
+    assert read_key(sent.value) == keys[0]
     expect(page.get_by_role("log")).to_contain_text("Hello.")
     expect(page.get_by_role("log").locator(".role")).to_have_text(["user", "Greeter"])
 
