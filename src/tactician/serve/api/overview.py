@@ -39,12 +39,7 @@ _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 async def show_me(call: Call) -> MeForm:
     """Return who calls, and what the person may do."""
     person = call.person
-    return MeForm(
-        name=person.name,
-        roles=tuple(sorted(person.roles)),
-        rights=tuple(sorted(person.rights)),
-        has_every_role=person.has_every_role,
-    )
+    return MeForm.show(person, roles=tuple(sorted(person.roles)), rights=tuple(sorted(person.rights)))
 
 
 async def list_open_requests(call: Call) -> OpenRequestsForm:
@@ -112,27 +107,15 @@ def _rank(entry: OpenRequestForm) -> tuple[float, float]:
 
 
 def _show_deployment(status: DeploymentStatus) -> DeploymentForm:
-    cooldown = status.cooldown_seconds
-    return DeploymentForm(
-        instance=status.instance,
-        model=status.model,
-        kind=status.kind,
+    cooldown, usage = status.cooldown_seconds, status.usage
+    return DeploymentForm.show(
+        status,
         circuit=_name_circuit(status),
-        in_flight=status.in_flight,
-        waiting=status.waiting,
-        max_concurrency=status.max_concurrency,
-        requests_per_second=status.requests_per_second,
-        tokens_per_second=status.tokens_per_second,
-        requests=status.requests,
-        answers=status.answers,
-        failures=status.failures,
         last_failure=status.failure,
         cooldown_seconds=cooldown if cooldown and isfinite(cooldown) else None,
-        input_tokens=status.usage.input_tokens,
-        output_tokens=status.usage.output_tokens,
-        cost=status.usage.cost,
-        latency=status.latency,
-        average_latency=status.average_latency,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=usage.cost,
     )
 
 
