@@ -60,7 +60,7 @@ class Platform(RegisteredAgents, RunControl):
     `async with Platform(...) as platform:` closes all of it at the end.
 
     Args:
-        models: a source of models, a single model for everything, or the name of the default model; those of the
+        models: a source of models, a single model for everything, or the name of the default model; the models of the
             environment by default.
         on_event: called with every event of every run.
         store: store of runs, processes and memories, which are saved after each step; this program only, by default.
@@ -382,7 +382,7 @@ class Platform(RegisteredAgents, RunControl):
     ) -> T:
         """Return an object of the requested type, from the registered agent that has a goal and a plan for it.
 
-        When no agent has a plan by itself, the actions of all of them are planned together, as those of components.
+        When no agent has a plan by itself, the actions of all of them are planned together, as for components.
         In code that runs for an agent, it is a run inside the run around it, as `agent.run(...)` is.
 
         Raises:

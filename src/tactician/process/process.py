@@ -115,7 +115,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
             agent: description of the agent.
             objects: objects to begin with: see `add_inputs`.
             context: context with the id of the process.
-            options: settings; by default, those of the process around it, if any.
+            options: settings; by default, the settings of the process around it, if any.
             run: keeper of the process, if the process is kept in a store and runs inside no other.
             blackboard: what is there first; by default, the objects in the options.
         """
@@ -389,7 +389,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         was_answered = checkpoint is not None and bool(find_answered(checkpoint, [request_id]))
         if self.status.is_terminal:
             kind = AlreadyAnsweredError if was_answered else ResponseError
-            raise kind(f"The process {self.id} has ended, and is {self.status}: it waits for nothing.")
+            raise kind(f"The process {self.id} {self.status.sentence}: it waits for nothing.")
         has_answer = request_id in state.responses and request_id not in state.unused
         if has_answer or (was_answered and request_id not in pending):
             raise create_answered_error(self.id, [request_id])

@@ -103,7 +103,7 @@ class Requests(BaseRunnable[object]):
             request: the request.
             agent: the agent that answers it.
             context: context around the run.
-            name: name of the run; that of the agent by default, if workers of the platform continue runs of the agent.
+            name: name of the run; the agent's name by default, if workers of the platform continue runs of the agent.
             budget: budget of the run.
             execute: runs the functions that the agent declares.
             key: idempotency key of the run.

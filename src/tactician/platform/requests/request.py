@@ -52,7 +52,7 @@ class Request:
         messages: what is new.
         history: earlier messages, where that is not a conversation of the service.
         conversation: the id of the conversation.
-        instructions: those of the agent, with values in the place of their variables.
+        instructions: the agent's instructions, with values in the place of their variables.
         model: options of the model, when the model itself is asked, which no registered agent stands for.
         is_bound: true when only the service that got the request can continue it: it has tools or a type that are not
             kept.

@@ -100,7 +100,7 @@ class Actor:
 
         Args:
             action: the action.
-            context: context inside that of the action that runs.
+            context: context inside the context of the action that runs.
 
         Raises:
             Suspended: when the action has to wait.

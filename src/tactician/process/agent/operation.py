@@ -42,7 +42,7 @@ class OperationContext:
     idempotency_key: str = ""
     """Idempotency key for external services: the same for every attempt of this run of the action, on any machine.
 
-    That of a condition is the same when it is evaluated again for the same step, and changes with a later step.
+    The key of a condition is the same when it is evaluated again for the same step, and changes with a later step.
     """
     tool_groups: tuple[str, ...] = ()
     """Names of the tool groups that its models may use."""
