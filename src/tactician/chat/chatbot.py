@@ -201,7 +201,7 @@ class Chatbot(BaseRunnable[str]):
 
     async def _open(self, record: ChatRecord, channel: OutputChannel | None) -> ChatSession:
         view = await self.look(record)
-        leave = _do_nothing if channel is None else self._platform.dialogues.listen(record.id, channel)
+        leave = _do_nothing if channel is None else self._platform.process_conversations.listen(record.id, channel)
         return ChatSession(self, record, view, leave)
 
     def _get_options(self, record: ChatRecord) -> ProcessOptions:

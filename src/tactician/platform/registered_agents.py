@@ -126,6 +126,6 @@ class RegisteredAgents:
 
 
 def _find_model_agent(name: str, models: ModelSource) -> Runnable | None:
-    from tactician.platform.requests import find_model_agent
+    from tactician.platform.conversations import find_model_agent
 
     return find_model_agent(name, models)

@@ -8,7 +8,7 @@ from tactician.conversation import Conversation
 from tactician.errors import RunConflictError, StoredStateError
 from tactician.llm import Message, ToolResult
 from tactician.loop import read_added_messages
-from tactician.platform.requests.request import Request
+from tactician.platform.conversations.request import Request
 from tactician.runs import RunRecord, RunState, RunStatus, RunStore, kill_run
 from tactician.stores import DocumentStore
 

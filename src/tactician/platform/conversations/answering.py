@@ -22,11 +22,11 @@ from tactician.errors import (
     RunNotFoundError,
     StoreError,
 )
+from tactician.platform.conversations.conversations import Conversations
+from tactician.platform.conversations.open_conversation import OpenConversation
+from tactician.platform.conversations.preceding_run import PrecedingRun
+from tactician.platform.conversations.request import REQUEST_TYPES, Request, create_model_agent, prepare_agent
 from tactician.platform.registry import REQUESTS
-from tactician.platform.requests.conversations import Conversations
-from tactician.platform.requests.open_conversation import OpenConversation
-from tactician.platform.requests.preceding_run import PrecedingRun
-from tactician.platform.requests.request import REQUEST_TYPES, Request, create_model_agent, prepare_agent
 from tactician.runs import (
     REQUEST_KIND,
     Budget,

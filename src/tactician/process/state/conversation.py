@@ -29,7 +29,7 @@ class OutputChannel(Protocol):
         ...
 
 
-class Dialogue:
+class ProcessConversation:
     """Messages of a process in its conversation.
 
     What an action has sent is in the conversation before the store knows that the action has ended. When the program

@@ -12,7 +12,7 @@ from tactician.conversation import ChatUser
 from tactician.errors import StoredStateError
 from tactician.frozen import frozen
 from tactician.llm import NO_OPTIONS, LlmOptions, Message
-from tactician.platform.requests.pictures import Picture, with_pictures
+from tactician.platform.conversations.pictures import Picture, with_pictures
 from tactician.runs import Budget, Input, InputTypes, Runnable, RunStart, messages_of, restore_input
 from tactician.tools import DeclaredTool, Tool, ToolExecutor, ToolLike
 
