@@ -95,6 +95,10 @@ PUBLIC = {
         create_server filesystem git McpError McpHealth McpOptions McpProgress McpPrompt McpReference McpResult
         McpServer ServerTools
     """,
+    "tactician.notifications": """
+        NotificationError UnsafeAddressError Webhook WebhookSender check_webhook_address create_webhook_secret send_once
+        sign_webhook
+    """,
     "tactician.platform": """
         AgentChoice Autonomy Conversations EnqueueOptions EventFeed FeedEntry GOALS GoalTool Host HostState METER_SPAN
         Mode ModelMeter ObjectView Picture Platform Ranked RecordedEvent Request RequestOptions Requests Role
