@@ -6,18 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tactician.planning import (
-    UNKNOWN,
-    Action,
-    AStarPlanner,
-    ConditionValue,
-    Goal,
-    Plan,
-    PlanningBudget,
-    WorldState,
-    rules,
-)
+from tactician.planning import UNKNOWN, Action, AStarPlanner, Goal, Plan, PlanningBudget, WorldState, rules
 from tactician.planning.rules import Rule
+from tactician.planning.world import ConditionValue
 from tests.planning.ruling.traces import find_least_cost, find_plans
 from tests.support.effort import EFFORT
 

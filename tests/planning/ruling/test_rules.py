@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from tactician.planning import NIRVANA, Action, AStarPlanner, Goal, HybridPlanner, UtilityPlanner, WorldState, rules
+from tactician.planning import Action, AStarPlanner, Goal, HybridPlanner, UtilityPlanner, WorldState, rules
+from tactician.planning.model import NIRVANA
 
 VERIFY = Action("verify", {"asked": True}, {"verified": True}, cost=1)
 PAY = Action("pay", {"asked": True}, {"paid": True}, cost=1)

@@ -12,8 +12,8 @@ from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.expressions import RULE_PREFIX, Expression, ExpressionError, parse_expression
 from tactician.agents.planned.methods import NOT, Declarations
 from tactician.agents.planned.unreachable import suggest_similar
-from tactician.planning import RuleBook
 from tactician.planning.rules import Rule
+from tactician.planning.ruling.progress import RuleBook
 
 Literals: TypeAlias = Mapping[str, bool]
 _MOST_ALTERNATIVES: Final = 32

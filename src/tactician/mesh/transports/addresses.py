@@ -12,7 +12,8 @@ from tactician.mesh.transports.documents import StoreTransport
 from tactician.mesh.transports.memory import MemoryTransport
 from tactician.mesh.transports.signals import LocalSignals, PostgresSignals
 from tactician.mesh.transports.transport import Transport
-from tactician.stores import open_store, store_path
+from tactician.stores import open_store
+from tactician.stores.address import store_path
 from tactician.suggestions import did_you_mean
 
 SCHEMES: Final = ("memory", "sqlite", "postgresql", "nats")

@@ -11,7 +11,8 @@ import pydantic
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
-from tactician.planning import Action, AStarPlanner, Goal, PlanningAlgorithm, PlanningBudget, WorldState
+from tactician.planning import Action, AStarPlanner, Goal, PlanningBudget, WorldState
+from tactician.planning.planner import PlanningAlgorithm
 from tactician.process.agent.operation import OperationContext
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.board.looks import Look, Looks
@@ -20,11 +21,12 @@ from tactician.process.state.handle import ProcessHandle
 from tactician.process.state.options import ActionRetryPolicy
 from tactician.prompts import PromptContributor
 from tactician.runs import RunContext
-from tactician.tools import ToolGroups, describe_unknown_groups
+from tactician.tools.group_registry import ToolGroups
+from tactician.tools.groups import describe_unknown_groups
 
 if TYPE_CHECKING:
-    from tactician.planning import RuleBook
     from tactician.planning.rules import Rule
+    from tactician.planning.ruling.progress import RuleBook
 
 
 Observe: TypeAlias = Callable[[OperationContext], bool | Awaitable[bool] | None]
@@ -223,7 +225,7 @@ class PlannedAgentSpec:
             return self
         if self.rule_reader is not None:
             return self.rule_reader(self, demanded)
-        from tactician.planning import RuleBook
+        from tactician.planning.ruling.progress import RuleBook
 
         return replace(self, rule_book=RuleBook.of_actions(demanded, self._by_name))
 

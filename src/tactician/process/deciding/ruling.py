@@ -7,8 +7,9 @@ from dataclasses import replace
 from itertools import accumulate
 
 from tactician.errors import RuleRefusedError
-from tactician.planning import UNKNOWN, RuleBook, RuleProgress, WorldState
+from tactician.planning import UNKNOWN, WorldState
 from tactician.planning.rules import Rule
+from tactician.planning.ruling.progress import RuleBook, RuleProgress
 from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.deciding.observation import Observer
 from tactician.process.state.state import ActionRun, ProcessState
