@@ -126,6 +126,18 @@ class BudgetMeter:
         return outer if own is None else own if outer is None else min(own, outer)
 
     @property
+    def remaining(self) -> Budget:
+        """Dollars and tokens that are left, here and further out: a budget for work that is done elsewhere."""
+        outer = UNLIMITED if self._outer is None else self._outer.remaining
+        used, budget = self.tally.total, self.budget
+        cost = None if budget.cost is None else max(0.0, budget.cost - used.known_cost)
+        tokens = None if budget.tokens is None else max(0, budget.tokens - used.total_tokens)
+        return Budget(
+            cost=min((limit for limit in (cost, outer.cost) if limit is not None), default=None),
+            tokens=min((limit for limit in (tokens, outer.tokens) if limit is not None), default=None),
+        )
+
+    @property
     def _begun(self) -> int:
         return self.actions + self._running
 
