@@ -108,7 +108,7 @@ NOT_NEEDED = {
     "tactician.platform.goal_tools",
     "tactician.platform.views",
     "tactician.platform.requests",
-    "tactician.process.diagram",
+    "tactician.process.agent.diagram",
     "tactician.prompts.langfuse",
     "tactician.prompts.templates",
     "tactician.trace.building",

@@ -34,7 +34,7 @@ PUBLIC = {
         action as_runnable by_name combine_specs component build_component_agent condition cost
         is_component is_component_class is_planned is_planned_class list_inner list_input_objects planned_agent
         planned_spec run_in_conversation
-        find_planned_specs find_process_spec find_start
+        build_process_spec find_planned_specs find_process_spec find_start
         raise_unless_completed resolve runnable state supervise
     """,
     "tactician.agents.flows": """
@@ -97,10 +97,10 @@ PUBLIC = {
         McpServer ServerTools
     """,
     "tactician.platform": """
-        AgentChoice Autonomy Conversations EnqueueOptions EventFeed FeedEntry GOALS GoalTool METER_SPAN Mode ModelMeter
-        ObjectView Picture Platform Ranked RecordedEvent Request RequestOptions Requests Role RunClient RunComparison
-        RunReader RunTree RunView StepView SupervisorInvocation UsePoint Worker create_message create_model_agent
-        create_request has_rested list_start_types read_picture replay_events restore_memory
+        AgentChoice Autonomy Conversations EnqueueOptions EventFeed FeedEntry GOALS GoalTool Host HostState METER_SPAN
+        Mode ModelMeter ObjectView Picture Platform Ranked RecordedEvent Request RequestOptions Requests Role
+        RunClient RunComparison RunReader RunTree RunView StepView SupervisorInvocation UsePoint Worker create_message
+        create_model_agent create_request has_rested list_start_types read_picture replay_events
     """,
     "tactician.prompts": """
         ContributionFunction ContributorLike CurrentDate FolderPrompts FunctionContributor InstructionFile

@@ -43,7 +43,7 @@ ALLOWED: Final[Mapping[str, str]] = {
     "tools/builtin/process_group.py": PROCESS,
     "stores/sqlite.py": "other processes hold the file in real time",
     "stores/sqlite_listing.py": "leases of a database are in real time",
-    "process/deliberation.py": "planning shares the processor by the time that it really takes",
+    "process/deciding/deliberation.py": "planning shares the processor by the time that it really takes",
     "integrations/temporal_activities.py": "Temporal's server counts heartbeats in real time",
     "cli/models.py": COMMAND,
     "events/event.py": DEFAULT,

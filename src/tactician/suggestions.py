@@ -103,7 +103,7 @@ def _explain(
     unknown = min(options.keys() - parameters.keys(), default=None)
     if unknown is None or any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         return error
-    return TypeError(_describe(_find_label(called, args), unknown, parameters))
+    return TypeError(describe_unknown_option(_find_label(called, args), unknown, parameters))
 
 
 def _find_label(called: Callable[..., object], args: Sequence[object]) -> str:
@@ -114,7 +114,8 @@ def _find_label(called: Callable[..., object], args: Sequence[object]) -> str:
     return kind.__name__
 
 
-def _describe(label: str, name: str, parameters: Iterable[str]) -> str:
+def describe_unknown_option(label: str, name: str, parameters: Iterable[str]) -> str:
+    """Return the message about an option that a function does not have, with the option that was meant."""
     options = sorted({*parameters} - {"self", "cls", "input", "objects"})
     hint = did_you_mean(name, options) or _ADVICE.get(name) or f" Its options are {', '.join(options)}."
     return f"{label}() has no option {name!r}.{hint}"

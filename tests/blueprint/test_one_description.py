@@ -32,8 +32,8 @@ from tactician.ensemble import (
 from tactician.ensemble.arguments import EnsembleArguments
 from tactician.llm import UsageTally
 from tactician.process import ActionRun, ProcessOptions, ProcessStatus
-from tactician.process.saved_options import restore_options, save_options
-from tactician.process.state import ChildRun
+from tactician.process.saving.saved_state import restore_options, save_options
+from tactician.process.state.state import ChildRun
 from tactician.runs import Budget
 from tests.blueprint import acme
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pytest
-
 from tactician import (
     Agent,
     Ensemble,
@@ -24,7 +22,6 @@ from tactician import (
     planned_agent,
     runnable,
 )
-from tactician.errors import DeclarationError
 from tactician.testing import ScriptedModel, ToolCall
 from tests.ensemble.support import over, prompt_of, says, script_of
 
@@ -83,9 +80,10 @@ class TestEnsembleAsRunnable:
         assert "Report on frogs" in model.calls[1].prompt
         assert "Report on toads" in model.calls[2].prompt
 
-    def test_an_ensemble_that_is_passed_as_a_tool_says_what_to_pass(self) -> None:
-        with pytest.raises(DeclarationError, match=r"of this one, pass what its `as_tool\(\)` returns"):
-            Agent("A", tools=[newsroom()])  # type: ignore[list-item]
+    async def test_an_ensemble_is_a_tool_as_it_is(self) -> None:
+        model = ScriptedModel(ToolCall("newsroom", request="frogs"), "done")
+        await Agent("A", model=model, tools=[newsroom("the news")]).run("go", context=over())
+        assert "the news" in model.calls[1].prompt
 
     async def test_an_ensemble_is_a_route_a_worker_and_a_member(self) -> None:
         router = RouterAgent("R", model=ScriptedModel("1"), routes={"news": newsroom("routed")})

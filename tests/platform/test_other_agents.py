@@ -11,7 +11,6 @@ from tactician import (
     Platform,
     ProcessOptions,
     ProcessStatus,
-    UserInput,
     achieves_goal,
     action,
     ask_human,
@@ -21,7 +20,6 @@ from tactician import (
     scatter_gather,
     simple_agent,
 )
-from tactician.agents import runnable
 from tactician.agents.flows import Feedback, Scored
 from tactician.errors import AgentNotFoundError, RunNotFoundError
 from tactician.platform import Worker
@@ -73,8 +71,7 @@ async def test_an_agent_with_tools_is_when_it_says_what_it_gives() -> None:
     assert await platform.invoke(Joke, "frogs") == Joke("a joke")
     with pytest.raises(AgentNotFoundError, match=r"No registered agent yields a Poem.*: Joke"):
         await platform.invoke(Poem, "frogs")
-    with pytest.raises(AgentNotFoundError, match=r"await platform\.agents\['Talker'\]\.run"):
-        await platform.start("Talker", "frogs")
+    assert (await platform.start("Talker", "frogs")).result == "a text"
 
 
 async def test_several_objects_are_passed_together() -> None:
@@ -132,12 +129,3 @@ async def test_one_that_was_enqueued_is_no_process() -> None:
     run_id = await platform.enqueue("joker", "frogs")
     with pytest.raises(RunNotFoundError, match=f"{run_id} is a run of 'joker', and no process: see"):
         await platform.process(run_id)
-
-
-async def test_a_function_that_says_nothing_is_only_run() -> None:
-    @runnable
-    async def shout(text: UserInput) -> str:
-        return "!"
-
-    with pytest.raises(AgentNotFoundError, match="call its `run`"):
-        await Platform(ScriptedModel()).start(shout, "x")

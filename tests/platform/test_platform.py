@@ -109,11 +109,11 @@ async def test_start_without_any_agent_says_that_there_is_none() -> None:
         await Platform(models=ScriptedModel()).start("x")
 
 
-async def test_start_of_another_kind_of_agent_says_how_to_run_it() -> None:
-    platform = Platform(models=ScriptedModel()).register(Agent("Support"))
-    with pytest.raises(AgentNotFoundError, match=r"'Support' \(Agent\) is not a planned agent: call its `run`"):
-        await platform.start("Support", "help")
-    assert await platform.processes() == []
+async def test_start_of_another_kind_of_agent_is_a_process_that_runs_it() -> None:
+    platform = Platform(models=ScriptedModel("How can I help?")).register(Agent("Support"))
+    process = await platform.start("Support", "help")
+    assert (process.status, process.result) == (ProcessStatus.COMPLETED, "How can I help?")
+    assert await platform.processes() == [process]
 
 
 async def test_processes_are_listed_oldest_first() -> None:

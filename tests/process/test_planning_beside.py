@@ -121,7 +121,7 @@ async def test_a_hundred_agents_with_hard_problems_do_not_hold_the_event_loop() 
 
 @pytest.mark.usefixtures("old_garbage_apart")
 async def test_slices_that_are_too_long_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tactician.process.deliberation._SLICE", 10 * LATE)
+    monkeypatch.setattr("tactician.process.deciding.deliberation._SLICE", 10 * LATE)
 
     watch, _ = await run_agents(10)
 

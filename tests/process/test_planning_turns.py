@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tactician.planning import Action, AStarPlanner, Consultation, Goal, PlanningBudget, SearchLimitExceeded, WorldState
-from tactician.process.deliberation import PlanningTurns
+from tactician.process.deciding.deliberation import PlanningTurns
 
 
 def hard_problem() -> tuple[WorldState, list[Action], list[Goal]]:

@@ -10,7 +10,7 @@ from tactician.errors import StoredStateError
 from tactician.llm import UserMessage
 from tactician.loop.state import TurnState
 from tactician.process import Blackboard
-from tactician.process.board_changes import BoardChange
+from tactician.process.board.board_changes import BoardChange
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tactician.agents.planned import action as action
     from tactician.agents.planned import as_runnable as as_runnable
     from tactician.agents.planned import build_component_agent as build_component_agent
+    from tactician.agents.planned import build_process_spec as build_process_spec
     from tactician.agents.planned import by_name as by_name
     from tactician.agents.planned import combine_specs as combine_specs
     from tactician.agents.planned import component as component
@@ -82,6 +83,7 @@ else:
             "tactician.agents.function": "FunctionRunnable runnable",
             "tactician.agents.planned": (
                 "ComponentAgent Planned PlannedAgent Planner achieves_goal action as_runnable build_component_agent "
+                "build_process_spec "
                 "by_name combine_specs component condition cost find_planned_specs find_process_spec is_component "
                 "is_component_class is_planned is_planned_class list_input_objects planned_agent planned_spec "
                 "raise_unless_completed resolve state"

@@ -40,7 +40,7 @@ class Agent(BaseRunnable[T_co]):
         name: the name; the role by default.
         model: a name, options, or a model; by default the default model of the run's context.
         instructions: a text, or a source such as `InstructionFile("support.md")`.
-        tools: functions, `@tool` functions, tools, `other_agent.as_tool()`, and references with their tools.
+        tools: functions, `@tool` functions, tools, agents and other Runnables, and references with their tools.
         tool_groups: tool groups, or their names on the platform.
         references: knowledge to look up, such as `RagTools(...)`: its description and its tools.
         contributors: further parts of the instructions, made for each run: objects such as `Persona(...)`, functions.

@@ -37,7 +37,7 @@ _EXAMPLES: Mapping[PendingKind, str] = {
 async def start_run(platform: Platform, agent: Runnable, input: str | Mapping[str, str]) -> Outcome:
     """Run the agent with the input."""
     if planned_spec(agent) is None:
-        return await agent.run(input, context=platform.context())
+        return await platform.run(agent, input)
     return await platform.start(await platform.assemble_for(agent, input), input)
 
 

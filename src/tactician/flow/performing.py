@@ -8,8 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from tactician.clock import Clock
-from tactician.flow.retry import run_with_retries
-from tactician.flow.steps import FlowStep, StepCompleted, StepFailed, StepSuspended
+from tactician.flow.steps import FlowStep, StepCompleted, StepFailed, StepSuspended, run_with_retries
 from tactician.flow.timeout import run_with_timeout
 from tactician.runs import Suspended, find_suspension
 

@@ -1,12 +1,15 @@
-"""Typed output: JSON schemas for a model, and parsers of its answers, and of the beginnings of answers."""
+"""Typed output: JSON schemas for a model, and parsers of its answers, whatever prose or fences are around the JSON."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Hashable
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
 from functools import lru_cache
+from itertools import chain
 from types import FunctionType
-from typing import Annotated, Generic, Protocol, TypeVar, cast, get_args, get_origin, runtime_checkable
+from typing import Annotated, Final, Generic, Protocol, TypeVar, cast, get_args, get_origin, runtime_checkable
 
 import pydantic
 from pydantic.errors import PydanticUserError
@@ -15,12 +18,20 @@ from typing_extensions import TypeForm
 
 from tactician.errors import DeclarationError
 from tactician.llm import OutputSpec, close_schema, is_strict
-from tactician.loop.json_search import find_json_values
 from tactician.model_classes import is_model_class
 from tactician.text import replace_surrogates, strip_code_fence
 from tactician.tools import as_text, describe_validation_error
 
 T = TypeVar("T")
+_BEGINNINGS: Final = re.compile(r'\{(?=\s*["}])|\[(?=\s*[\[\]{"\-0-9tfn])')
+_FENCE: Final = "```"
+_END_OF_THOUGHTS: Final = "</think>"
+_DECODER: Final = json.JSONDecoder()
+_WORK: Final = 16
+"""How many times the length of the text may be read in vain, so that hostile texts take linear time."""
+_COST_OF_DEPTH: Final = 10_000
+_LINE_SPEED: Final = 32
+_MOST_VALUES: Final = 64
 
 
 @runtime_checkable
@@ -204,3 +215,39 @@ def _create_partial_model(data: dict[str, object], kind: type[pydantic.BaseModel
 @lru_cache(maxsize=512)
 def _adapter(kind: Hashable) -> pydantic.TypeAdapter[object]:
     return pydantic.TypeAdapter(kind)  # type: ignore[arg-type]  # a type, but mypy cannot know
+
+
+def find_json_values(text: str) -> Iterator[str]:
+    """Yield the JSON objects and arrays in a text, none of which is inside another, the likeliest answer first.
+
+    Thoughts do not count. Values in code fences come before others, later values before earlier ones, as an answer
+    follows its explanation, and empty ones come last. The time is linear, and the number of values is bounded.
+    """
+    answer = text.rpartition(_END_OF_THOUGHTS)[2]
+    region = answer if answer.strip() else text
+    fenced = chain.from_iterable(reversed(_find_values(part)) for part in reversed(region.split(_FENCE)[1::2]))
+    values = dict.fromkeys(chain(fenced, reversed(_find_values(region))))
+    yield from sorted(values, key=_is_empty)
+
+
+def _find_values(text: str) -> deque[str]:
+    """Return the last values in a text, in their order."""
+    values: deque[str] = deque(maxlen=_MOST_VALUES)
+    place, work = 0, _WORK * len(text)
+    while work > 0 and (begin := _BEGINNINGS.search(text, place)) is not None:
+        start = begin.start()
+        try:
+            _, place = _DECODER.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            work -= error.pos - start + error.pos // _LINE_SPEED  # the error has counted all lines before
+            place = start + 1
+        except (RecursionError, ValueError):  # too deep, or a number of thousands of digits
+            work -= _COST_OF_DEPTH
+            place = start + 1
+        else:
+            values.append(text[start:place])
+    return values
+
+
+def _is_empty(value: str) -> bool:
+    return not value[1:-1].strip()

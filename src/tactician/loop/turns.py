@@ -27,9 +27,8 @@ from tactician.loop.acceptance import Acceptance
 from tactician.loop.autonomy import Autonomous, TaskOver
 from tactician.loop.endings import Answer, AutonomousEnding, Ending, ReplyEnding
 from tactician.loop.handoffs import Handoff, hand_over
-from tactician.loop.model_call import ask, receive
+from tactician.loop.model_call import PieceGate, ask, receive
 from tactician.loop.output import InvalidOutput, OutputType
-from tactician.loop.piece_gate import PieceGate
 from tactician.loop.policy import DEFAULT_POLICY, AnswerAttempts, TurnPolicy
 from tactician.loop.state import TurnState
 from tactician.loop.tool_runner import Refused, ToolRunner

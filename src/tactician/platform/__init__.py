@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from tactician.platform.goal_tools import GoalTool as GoalTool
     from tactician.platform.host.feed import EventFeed as EventFeed
     from tactician.platform.host.feed import FeedEntry as FeedEntry
+    from tactician.platform.host.host import Host as Host
+    from tactician.platform.host.host import HostState as HostState
     from tactician.platform.host.meter import METER_SPAN as METER_SPAN
     from tactician.platform.host.meter import ModelMeter as ModelMeter
     from tactician.platform.host.meter import UsePoint as UsePoint
-    from tactician.platform.host.restored_memory import restore_memory as restore_memory
     from tactician.platform.platform import Platform as Platform
     from tactician.platform.registry import GOALS as GOALS
     from tactician.platform.requests import Conversations as Conversations
@@ -52,7 +53,7 @@ else:
             "tactician.platform.follow": "RunClient has_rested",
             "tactician.platform.host.feed": "EventFeed FeedEntry",
             "tactician.platform.host.meter": "METER_SPAN ModelMeter UsePoint",
-            "tactician.platform.host.restored_memory": "restore_memory",
+            "tactician.platform.host.host": "Host HostState",
             "tactician.platform.registry": "GOALS",
             "tactician.platform.platform": "Platform",
             "tactician.platform.goal_tools": "GoalTool",

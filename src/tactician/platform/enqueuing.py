@@ -57,12 +57,12 @@ class Enqueuer:
         if (known := await self._find_enqueued(key)) is not None:
             return known
         objects = with_named(objects, settings.get("named"))
-        runnable = self._registry.runnable(agent)
-        context, is_process = self._create_context(runnable, settings), planned_spec(runnable) is not None
-        if not is_process:
+        runnable = self._registry.admit(agent)
+        context, spec = self._create_context(runnable, settings), planned_spec(runnable)
+        is_process = spec is not None
+        if spec is None:
             check_process_options(settings, runnable.name)
         else:
-            spec = self._registry.admit(agent)
             board = await create_board(self._services.store, spec, options)
             check_options(options)
             AgentProcess.create(spec, objects, context, options, None, board)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self, TypeVar, overload
 
 from typing_extensions import Unpack
 
-from tactician.agents import Planned
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.config import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES, find_settings
 from tactician.errors import ConfigurationError
@@ -32,6 +31,8 @@ from tactician.process import (
 )
 from tactician.runs import (
     RunContext,
+    Runnable,
+    RunResult,
     Services,
     run_blocking,
     start_telemetry,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from tactician.platform.goal_tools import GoalTool
     from tactician.platform.memories import Memories
     from tactician.platform.requests import Conversations, Requests
+    from tactician.platform.running import RunOptions
 
 T = TypeVar("T")
 _GOALS = "What the planned agents of this platform can do"
@@ -201,12 +203,52 @@ class Platform(RegisteredAgents, RunControl):
         return goal_tools(self.agents, self.context, remote=remote)
 
     def context(self) -> RunContext:
-        """Create a context for a run on this platform: `await agent.run(..., context=platform.context())`."""
+        """Create a context for a run on this platform: `agent.stream(..., context=platform.context())`."""
         return RunContext.outermost(self.services)
 
     @overload
+    async def run(self, agent: Runnable[T], *objects: object, **options: Unpack[RunOptions]) -> RunResult[T]: ...
+    @overload
+    async def run(self, agent: object, *objects: object, **options: Unpack[RunOptions]) -> RunResult[object]: ...
+    async def run(self, agent: object, *objects: object, **options: Unpack[RunOptions]) -> RunResult[object]:
+        """Run any Runnable on this platform, and return its result.
+
+        In code that runs on this platform, it is a run inside the run around it.
+
+        Args:
+            agent: an agent, a planned agent, an ensemble or any other Runnable; or the name of a registered one.
+            *objects: its input: a text, messages, or the values of an ensemble; for a planned agent also several
+                objects.
+            **options: see `RunOptions`.
+
+        Returns:
+            The result. Its status is `WAITING` when the run needs somebody first: `respond` continues it.
+
+        Raises:
+            AgentNotFoundError: when nothing is registered with the name.
+            DeclarationError: when the agent is not declared correctly.
+            ConfigurationError: for an option that this Runnable does not take.
+            RunError: when it fails; for a planned agent a `ProcessError`.
+            StoredStateError: when the platform has a store, and the input cannot be kept there.
+        """
+        from tactician.platform.running import run_anything
+
+        current = RunContext.find_current()
+        is_inside = current is not None and current.services is self.services
+        context = current if current is not None and is_inside else self.context()
+        return await run_anything(self._registry.admit(agent), objects, context, options)
+
+    @overload
+    def run_sync(self, agent: Runnable[T], *objects: object, **options: Unpack[RunOptions]) -> RunResult[T]: ...
+    @overload
+    def run_sync(self, agent: object, *objects: object, **options: Unpack[RunOptions]) -> RunResult[object]: ...
+    def run_sync(self, agent: object, *objects: object, **options: Unpack[RunOptions]) -> RunResult[object]:
+        """Call `run` from a program without an event loop."""
+        return run_blocking(self.run(agent, *objects, **options))
+
+    @overload
     async def start(
-        self, agent: Planned[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+        self, agent: Runnable[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess[T]: ...
     @overload
     async def start(
@@ -216,23 +258,25 @@ class Platform(RegisteredAgents, RunControl):
     async def start(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
-        """Run a process of a planned agent, or of the agent with a name, as far as it can go.
+        """Run a process of an agent, or of the agent with a name, as far as it can go, and return its handle.
+
+        A planned agent plans its actions; the process of any other Runnable has a single action, which runs it.
 
         The objects go onto the blackboard first; text becomes a `UserInput`, and so do messages, unless the agent takes
         messages: then text becomes a message, if it takes no `UserInput`. Those in `named` go there as they are, under
         their names, for `by_name`. Look at `process.status`: this does not raise when the process fails or is stuck.
 
         Raises:
-            AgentNotFoundError: when no planned agent has the name.
+            AgentNotFoundError: when no agent has the name.
             DeclarationError: when the agent is not declared correctly.
             ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
                 the options cannot be kept there. For an object that cannot, this is a `StoredStateError`.
         """
-        return await self._runner.start(self._registry.admit(agent), with_named(objects, named), options)
+        return await self._runner.start(self._registry.admit_spec(agent), with_named(objects, named), options)
 
     @overload
     def start_sync(
-        self, agent: Planned[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+        self, agent: Runnable[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess[T]: ...
     @overload
     def start_sync(
@@ -249,6 +293,14 @@ class Platform(RegisteredAgents, RunControl):
         """
         return run_blocking(self.start(agent, *objects, named=named, options=options))
 
+    @overload
+    async def spawn(
+        self, agent: Runnable[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> AgentProcess[T]: ...
+    @overload
+    async def spawn(
+        self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> AgentProcess: ...
     @suggest_options
     async def spawn(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
@@ -256,17 +308,17 @@ class Platform(RegisteredAgents, RunControl):
         """Start a process as `start` does, but return at once, while the process runs in the background.
 
         Raises:
-            AgentNotFoundError: when no planned agent has the name.
+            AgentNotFoundError: when no agent has the name.
             DeclarationError: when the agent is not declared correctly.
             ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
                 the options cannot be kept there.
         """
-        return await self._runner.spawn(self._registry.admit(agent), with_named(objects, named), options)
+        return await self._runner.spawn(self._registry.admit_spec(agent), with_named(objects, named), options)
 
     async def converse(
         self, agent: object, message: str | UserMessage, *, run_id: str, options: ProcessOptions
     ) -> AgentProcess:
-        """Give a message to the process of a planned agent in a conversation, and run it as far as it can go.
+        """Give a message to the process of an agent in a conversation, and run it as far as it can go.
 
         The first message begins the process. Where the process asks for a text, and for nothing else, the message is
         the answer. See `Chatbot`, which does this for many users.
@@ -286,7 +338,7 @@ class Platform(RegisteredAgents, RunControl):
         if options.conversation_id is None:
             raise ConfigurationError("A conversation needs an id: write ProcessOptions(conversation_id=...).")
         said = UserMessage(message) if isinstance(message, str) else message
-        return await self._runner.converse(self._registry.admit(agent), said, run_id, options)
+        return await self._runner.converse(self._registry.admit_spec(agent), said, run_id, options)
 
     async def enqueue(self, agent: object, *objects: object, **settings: Unpack[EnqueueOptions]) -> str:
         """Put a run of any registered Runnable into the store for a worker to start, and return its id.

@@ -11,6 +11,7 @@ from tactician.agents import (
     Planner,
     as_runnable,
     build_component_agent,
+    build_process_spec,
     find_planned_specs,
     find_process_spec,
     is_component,
@@ -49,7 +50,7 @@ class Registry:
         self._internal = dict(internal)
         self._agents: dict[str, Runnable] = {}
         self._ids: dict[str, Runnable] = {}
-        self._met: dict[str, PlannedAgentSpec] = {}
+        self._met: dict[str, Runnable] = {}
         self._assembled: dict[type, list[PlannedAgentSpec]] = {}
         self._run_names: tuple[str, ...] | None = None
         self._watchers: tuple[Callable[[], object], ...] = ()
@@ -124,12 +125,12 @@ class Registry:
             watcher()
 
     def get_agent(self, name: str) -> Runnable:
-        """Return the agent of a name or id: registered, assembled of those that are, or internal.
+        """Return the agent of a name or id: registered, met before, assembled of those that are, or internal.
 
         Raises:
             AgentNotFoundError: when the agent does not exist.
         """
-        agent = self.find(name) or self._find_internal(name) or assemble(name, self._agents)
+        agent = self.find(name) or self._find_internal(name) or assemble(name, self._agents) or self._met.get(name)
         if agent is None:
             raise self.not_found(name)
         return agent
@@ -158,28 +159,26 @@ class Registry:
         return _as_runnable(self.get_agent(agent) if isinstance(agent, str) else agent)
 
     def get_spec(self, agent: object) -> PlannedAgentSpec:
-        """Return the spec of a planned agent, or of a Runnable that declares its output, also by its name.
+        """Return the spec for processes of a Runnable, also by its name.
 
         Raises:
             AgentNotFoundError: when none has the name.
             DeclarationError: when it is not declared correctly.
         """
-        runnable = self.runnable(agent)
-        if (spec := find_process_spec(runnable)) is None:
-            raise AgentNotFoundError(
-                f"{runnable.name!r} ({type(runnable).__name__}) is not a planned agent: call its `run`, as in "
-                f"`await platform.agents[{runnable.name!r}].run(..., context=platform.context())`. "
-                "A Runnable with an `output_type` has processes too."
-            )
-        return spec
+        return build_process_spec(self.runnable(agent))
 
-    def admit(self, agent: object) -> PlannedAgentSpec:
-        """Return the spec of an agent that is about to run, and remember it, so that its processes can be continued."""
-        spec = self.get_spec(agent)
-        if spec.name not in self._agents and not (is_supervised_agent(spec.name) or is_assembled(spec.name)):
-            self._met[spec.name] = spec
-            self._run_names = None
-        return spec
+    def admit(self, agent: object) -> Runnable:
+        """Return a Runnable that is about to run, and remember it, so that its runs can be continued."""
+        runnable = self.runnable(agent)
+        name = runnable.name
+        if name not in self._agents and not (is_supervised_agent(name) or is_assembled(name)):
+            self._run_names = self._run_names if name in self._met else None
+            self._met[name] = runnable
+        return runnable
+
+    def admit_spec(self, agent: object) -> PlannedAgentSpec:
+        """Return the spec for processes of a Runnable that is about to run; see `admit`."""
+        return build_process_spec(self.admit(agent))
 
     def of_record(self, record: RunRecord) -> PlannedAgentSpec:
         """Return the agent of a stored process.
@@ -190,8 +189,6 @@ class Registry:
         """
         if record.name not in self._agents and is_supervised_agent(record.name):
             return rebuild_supervised_agent(record, self._agents)
-        if record.name not in self._agents and record.name in self._met:
-            return self._met[record.name].refresh()
         return self.get_spec(record.name)
 
     def find_producers(self, output_type: type) -> list[PlannedAgentSpec]:

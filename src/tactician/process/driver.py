@@ -10,18 +10,18 @@ from tactician.errors import LeaseLostError, StoredStateError
 from tactician.flow import FlowStep, Scheduler, StepCompleted
 from tactician.llm import AssistantMessage, Text
 from tactician.planning import WorldState
-from tactician.process.acting import Actor, Execution
-from tactician.process.concurrency import RunningActions
-from tactician.process.decision import Decision
-from tactician.process.dialogue import MOST_ACTIONS
-from tactician.process.errors import describe_failure
-from tactician.process.events import ProgressReported
-from tactician.process.improving import PlanImprover
-from tactician.process.performing import Outcome, to_failure
-from tactician.process.saving import ProcessSaver
-from tactician.process.selection import ActionSelector, Selection
-from tactician.process.spec import ActionSpec
-from tactician.process.state import ActionRun, ProcessStatus
+from tactician.process.acting.acting import Actor, Execution
+from tactician.process.acting.performing import Outcome, to_failure
+from tactician.process.agent.spec import ActionSpec
+from tactician.process.deciding.concurrency import RunningActions
+from tactician.process.deciding.decision import Decision
+from tactician.process.deciding.improving import PlanImprover
+from tactician.process.deciding.selection import ActionSelector, Selection
+from tactician.process.saving.saving import ProcessSaver
+from tactician.process.state.dialogue import MOST_ACTIONS
+from tactician.process.state.errors import describe_failure
+from tactician.process.state.events import ProgressReported
+from tactician.process.state.state import ActionRun, ProcessStatus
 from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
 from tactician.tools import describe_result
 
@@ -261,7 +261,7 @@ class Driver:
         if (dialogue := execution.dialogue) is not None and dialogue.has_reacted:
             state.end(ProcessStatus.RESTING)
             return
-        from tactician.process.stuck import explain_stuck
+        from tactician.process.deciding.stuck import explain_stuck
 
         why = explain_stuck(execution.agent, state, await self.observe())
         if state.blackboard.size > size:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from tactician.frozen import frozen
 from tactician.llm import UsageTally
-from tactician.process.blackboard import Blackboard
-from tactician.process.goals import GoalSpec
-from tactician.process.options import ProcessOptions
-from tactician.process.spec import PlannedAgentSpec
-from tactician.process.state import ActionRun, ProcessState, ProcessStatus
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.board.blackboard import Blackboard
+from tactician.process.state.goals import GoalSpec
+from tactician.process.state.options import ProcessOptions
+from tactician.process.state.state import ActionRun, ProcessState, ProcessStatus
 from tactician.runs import Checkpoint, PendingRequest, RunContext, SavedCheckpoint, Spent, restore_spent
 
 

@@ -11,21 +11,21 @@ from typing_extensions import TypeVar, override
 
 from tactician.errors import AlreadyAnsweredError, ResponseError
 from tactician.planning import Action, Plan, WorldState
-from tactician.process.acting import Execution
-from tactician.process.blackboard import Blackboard
-from tactician.process.dialogue import Dialogue
+from tactician.process.acting.acting import Execution
+from tactician.process.agent.inputs import add_inputs
+from tactician.process.agent.operation import OperationContext, create_process_context
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.board.blackboard import Blackboard
 from tactician.process.driver import Driver
-from tactician.process.goals import GoalSpec
-from tactician.process.handle import ProcessHandle
 from tactician.process.idle import IdleProcess
-from tactician.process.inputs import add_inputs
-from tactician.process.operation import OperationContext, create_process_context
-from tactician.process.options import DEFAULT_OPTIONS, ProcessOptions, create_blackboard
-from tactician.process.progress import ProcessProgress, restore_process
 from tactician.process.runner import ProcessRunner
-from tactician.process.spec import PlannedAgentSpec
-from tactician.process.state import ActionRun, ProcessState, ProcessStatus
-from tactician.process.stored_objects import encode_object
+from tactician.process.saving.progress import ProcessProgress, restore_process
+from tactician.process.saving.stored_objects import encode_object
+from tactician.process.state.dialogue import Dialogue
+from tactician.process.state.goals import GoalSpec
+from tactician.process.state.handle import ProcessHandle
+from tactician.process.state.options import DEFAULT_OPTIONS, ProcessOptions, create_blackboard
+from tactician.process.state.state import ActionRun, ProcessState, ProcessStatus
 from tactician.runs import (
     NOBODY,
     BudgetMeter,
@@ -226,7 +226,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
 
     def diagram(self) -> Diagram:
         """Return a drawing of the agent, with what has run, what is there, what failed, and what is next."""
-        from tactician.process.diagram import draw_process
+        from tactician.process.agent.diagram import draw_process
 
         return draw_process(self.agent, self._state)
 
@@ -263,7 +263,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
 
     async def explain_stuck(self) -> str:
         """Explain what keeps each goal from being reached from here, for people."""
-        from tactician.process.stuck import explain_stuck
+        from tactician.process.deciding.stuck import explain_stuck
 
         return explain_stuck(self.agent, self._state, await self.observe())
 

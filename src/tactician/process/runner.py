@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 
 from tactician.errors import LeaseLostError, RunConflictError, StoredStateError
-from tactician.process.acting import Execution
-from tactician.process.events import ProcessEnded, ProcessStarted
-from tactician.process.operation import OperationContext
-from tactician.process.saving import ProcessSaver
-from tactician.process.spec import check_tool_groups
-from tactician.process.state import ProcessState, ProcessStatus
+from tactician.process.acting.acting import Execution
+from tactician.process.agent.operation import OperationContext
+from tactician.process.agent.spec import check_tool_groups
+from tactician.process.saving.saving import ProcessSaver
+from tactician.process.state.events import ProcessEnded, ProcessStarted
+from tactician.process.state.state import ProcessState, ProcessStatus
 from tactician.runs import ConversationId, RunKilledError
 
 

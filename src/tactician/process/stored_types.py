@@ -28,7 +28,7 @@ def type_name(kind: type) -> str:
 
 def find_error(name: str) -> type[Exception] | None:
     """Return the type of error of that name, if the program has loaded it; nothing is imported."""
-    return next((kind for kind in _iterate_subtypes(Exception) if type_name(kind) == name), None)
+    return next((kind for kind in _iterate_subtypes(Exception) if name in list_stored_names(kind)), None)
 
 
 def find_loaded_error(name: object) -> type[Exception]:
@@ -93,6 +93,9 @@ Upgrade: TypeAlias = Callable[[Saved], Saved]
 F = TypeVar("F", bound=Callable[[dict[str, Any]], dict[str, Any]])  # any values: users read the fields they know of
 C = TypeVar("C", bound=type)
 
+_LIBRARY, _DEPTH = "tactician", 3
+_EARLIER_HOMES: Final = {"tactician.tools.tool.ToolOutput": "tactician.tools.output"}
+"""Modules of classes of Tactician, which classes below this package cannot say with `formerly`."""
 _UPGRADES: Final = "__tactician_upgrades__"
 _NAMES: Final = "__tactician_former_names__"
 _NAME_IT: Final = "write the name that it had, with its module, as in @formerly('acme.sales.Purchase')"
@@ -173,7 +176,17 @@ def _check_name(name: object, owner: type) -> Iterator[str]:
 def list_stored_names(kind: type) -> tuple[str, ...]:
     """Return the names under which there may be objects of a type in a store; the last is the present name."""
     former: tuple[str, ...] = vars(kind).get(_NAMES, ())
-    return (*former, type_name(kind))
+    return (*former, *_list_earlier_names(kind), type_name(kind))
+
+
+def _list_earlier_names(kind: type) -> Iterator[str]:
+    """Yield the names of a class of Tactician from before its package had rooms, and its module others in it."""
+    home = kind.__module__.split(".")
+    if home[0] == _LIBRARY:
+        if len(home) > _DEPTH:
+            yield ".".join([*home[: _DEPTH - 1], home[-1], kind.__qualname__])
+        if (earlier := _EARLIER_HOMES.get(type_name(kind))) is not None:
+            yield f"{earlier}.{kind.__qualname__}"
 
 
 def version_of(kind: type) -> int:

@@ -6,12 +6,19 @@ from collections.abc import Awaitable, Sequence
 from typing import Protocol, TypeVar
 
 from tactician.llm import Usage
-from tactician.runs.context import RunContext
-from tactician.runs.errors import RunError, get_end_status
-from tactician.runs.events import ModelCalled, ModelReturned, RetrievalEnded, RetrievalStarted, RunEnded, RunStarted
-from tactician.runs.result import RunResult
-from tactician.runs.status import RunStatus
-from tactician.runs.suspension import find_suspension
+from tactician.runs.context.context import RunContext
+from tactician.runs.outcomes.errors import RunError, get_end_status
+from tactician.runs.outcomes.events import (
+    ModelCalled,
+    ModelReturned,
+    RetrievalEnded,
+    RetrievalStarted,
+    RunEnded,
+    RunStarted,
+)
+from tactician.runs.outcomes.result import RunResult
+from tactician.runs.outcomes.status import RunStatus
+from tactician.runs.outcomes.suspension import find_suspension
 from tactician.runs.user import ConversationId
 from tactician.text import describe_error
 from tactician.trace import Recorder

@@ -14,11 +14,11 @@ from tactician.errors import DeclarationError
 from tactician.events import Event
 from tactician.grammar import format_count
 from tactician.llm import AssistantMessage, Message, SystemMessage, ToolResult, UserMessage
-from tactician.runs.context import RunContext
-from tactician.runs.errors import StreamTimeoutError
-from tactician.runs.events import RunCompleted
-from tactician.runs.result import RunResult
-from tactician.runs.status import RunStatus
+from tactician.runs.context.context import RunContext
+from tactician.runs.outcomes.errors import StreamTimeoutError
+from tactician.runs.outcomes.events import RunCompleted
+from tactician.runs.outcomes.result import RunResult
+from tactician.runs.outcomes.status import RunStatus
 
 Input: TypeAlias = str | Message | Sequence[Message] | object
 """A string, a message, a conversation, or any object that pydantic can serialise."""

@@ -8,7 +8,7 @@ from typing import Final
 import pydantic
 
 from tactician.frozen import frozen
-from tactician.runs.checkpoint import Checkpoint, Live, revive
+from tactician.runs.progress.checkpoint import Checkpoint, Live, revive
 
 _KEY: Final = "@user"
 """Key of the checkpoint with the user, inside the outermost checkpoint."""

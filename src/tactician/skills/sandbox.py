@@ -23,25 +23,18 @@ WORK_FOLDER: Final = "/work"
 
 @frozen
 class ScriptLimits(ProgramLimits):
-    """Limits of scripts.
+    """Limits of scripts: the limits of programs, and of a sandbox.
 
     Attributes:
-        timeout: seconds that a script may run.
-        memory: bytes of memory: of address space in each of its processes, and of memory in use by all together.
-        output: bytes of each output that are kept.
-        file_size: bytes of a file that it writes.
         network: true to let scripts in the sandbox use the network.
-        processes: number of processes at the same time.
         files: bytes of all files together that it keeps in the sandbox, which are in memory: half of them in `/work`,
             a quarter each in `/tmp` and `/dev/shm`.
     """
 
-    timeout: float = 60.0
     memory: int = 1_000_000_000
-    output: int = 50_000
+    processes: int = 256
     file_size: int = 100_000_000
     network: bool = False
-    processes: int = 256
     files: int = 200_000_000
 
 

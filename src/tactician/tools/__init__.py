@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from tactician.tools.builtin import web_search as web_search
     from tactician.tools.builtin import write_file as write_file
     from tactician.tools.configured_servers import SERVERS as SERVERS
-    from tactician.tools.core_groups import CoreToolGroups as CoreToolGroups
     from tactician.tools.declared_tool import DeclaredTool as DeclaredTool
     from tactician.tools.declared_tool import ToolExecutor as ToolExecutor
     from tactician.tools.function import FunctionTool as FunctionTool
@@ -58,13 +57,12 @@ if TYPE_CHECKING:
     from tactician.tools.function import tool as tool
     from tactician.tools.group_registry import ToolGroups as ToolGroups
     from tactician.tools.group_registry import load_group_tools as load_group_tools
+    from tactician.tools.groups import CoreToolGroups as CoreToolGroups
     from tactician.tools.groups import ToolGroup as ToolGroup
     from tactician.tools.groups import ToolGroupPermission as ToolGroupPermission
     from tactician.tools.groups import ToolSource as ToolSource
     from tactician.tools.groups import describe_unknown_groups as describe_unknown_groups
     from tactician.tools.groups import list_groups as list_groups
-    from tactician.tools.invoker import ToolInvoker as ToolInvoker
-    from tactician.tools.output import ToolOutput as ToolOutput
     from tactician.tools.provider import OpenProviders as OpenProviders
     from tactician.tools.provider import ToolProvider as ToolProvider
     from tactician.tools.result_types import is_structured as is_structured
@@ -84,10 +82,12 @@ if TYPE_CHECKING:
     from tactician.tools.signature import parse_docstring as parse_docstring
     from tactician.tools.signature import resolve_hints as resolve_hints
     from tactician.tools.tool import Tool as Tool
+    from tactician.tools.tool import ToolOutput as ToolOutput
     from tactician.tools.tool import as_text as as_text
     from tactician.tools.tool import describe_result as describe_result
     from tactician.tools.tool import snake_case as snake_case
     from tactician.tools.toolbox import Toolbox as Toolbox
+    from tactician.tools.toolbox import ToolInvoker as ToolInvoker
     from tactician.tools.toolbox import ToolLike as ToolLike
     from tactician.tools.toolbox import as_tool as as_tool
     from tactician.tools.toolbox import find_declared_tools as find_declared_tools
@@ -103,33 +103,31 @@ else:
             "tactician.tools.arguments": "repair_arguments",
             "tactician.tools.artifacts": "Artifact ArtifactProduced collect_artifacts deliver_artifact deliver_result",
             "tactician.tools.attachments": "read_document_text",
+            "tactician.tools.builtin": (
+                "Adapter ConfigurableTool FileReader FileWriter HttpRequester MathTools PageFetcher Pipeline "
+                "WebLimits WebRequest decode_text send_request Program ProgramLimits ProgramResult ProgramRunner "
+                "build_program_environment limit_command SearchHit SearchProvider SearxngSearch TavilySearch "
+                "WebSearcher Workspace adapt calculator date_time fetch_page http_request pipeline query_json "
+                "read_file run_process_group run_program web_search write_file"
+            ),
             "tactician.tools.configured_servers": "SERVERS",
-            "tactician.tools.core_groups": "CoreToolGroups",
             "tactician.tools.declared_tool": "DeclaredTool ToolExecutor",
             "tactician.tools.function": "FunctionTool create_arguments_error describe_validation_error tool",
             "tactician.tools.group_registry": "ToolGroups load_group_tools",
-            "tactician.tools.groups": "ToolGroup ToolGroupPermission ToolSource describe_unknown_groups list_groups",
-            "tactician.tools.invoker": "ToolInvoker",
-            "tactician.tools.output": "ToolOutput",
-            "tactician.tools.result_types": "is_structured",
+            "tactician.tools.groups": (
+                "CoreToolGroups ToolGroup ToolGroupPermission ToolSource describe_unknown_groups list_groups"
+            ),
             "tactician.tools.provider": "OpenProviders ToolProvider",
+            "tactician.tools.result_types": "is_structured",
             "tactician.tools.runnable": "RunnableTool ToolParameter ToolRequest TypedInput",
             "tactician.tools.schema_check": "SchemaCheck",
             "tactician.tools.selection": "NameFilter NamingStrategy RenamedTool ToolObject matches_name select_tools",
             "tactician.tools.signature": "ParsedDocstring find_caller_namespace parse_docstring resolve_hints",
-            "tactician.tools.tool": "Tool as_text describe_result snake_case",
+            "tactician.tools.tool": "ToolOutput Tool as_text describe_result snake_case",
             "tactician.tools.toolbox": (
-                "Toolbox ToolLike as_tool find_declared_tools require_declared_tools split_providers"
+                "ToolInvoker Toolbox ToolLike as_tool find_declared_tools require_declared_tools split_providers"
             ),
             "tactician.tools.traits": "NO_TRAITS NeedsApproval ToolTraits",
-            "tactician.tools.builtin": (
-                "Adapter ConfigurableTool FileReader FileWriter HttpRequester MathTools PageFetcher Pipeline WebLimits "
-                "WebRequest decode_text send_request "
-                "Program ProgramLimits ProgramResult ProgramRunner build_program_environment limit_command "
-                "SearchHit SearchProvider SearxngSearch TavilySearch "
-                "WebSearcher Workspace adapt calculator date_time fetch_page http_request pipeline query_json "
-                "read_file run_process_group run_program web_search write_file"
-            ),
         },
     )
     # Modules have the same names, and must not take their places.

@@ -12,8 +12,7 @@ from tactician.frozen import frozen
 from tactician.grammar import add_article
 from tactician.runs import ProducedArtifact, RunContext, deliver_produced
 from tactician.tools.attachments import find_attachments
-from tactician.tools.output import ToolOutput
-from tactician.tools.tool import describe_result
+from tactician.tools.tool import ToolOutput, describe_result
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -9,8 +9,7 @@ from typing import Final
 from tactician.errors import ToolError
 from tactician.grammar import format_count
 from tactician.llm import Document, Image, check_images
-from tactician.tools.output import ToolOutput
-from tactician.tools.tool import as_text
+from tactician.tools.tool import ToolOutput, as_text
 
 _TEXTS: Final = ("text/", "application/json", "application/xml", "application/yaml")
 

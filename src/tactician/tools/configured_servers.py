@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from typing_extensions import override
 
 from tactician.late_imports import Port
-from tactician.tools.core_groups import CoreToolGroups
-from tactician.tools.groups import ToolGroup, ToolGroupPermission
+from tactician.tools.groups import CoreToolGroups, ToolGroup, ToolGroupPermission
 from tactician.tools.provider import ToolProvider
 from tactician.tools.selection import matches_name
 from tactician.tools.tool import Tool

@@ -10,9 +10,8 @@ from tactician.errors import ToolError
 from tactician.llm import JsonSchema, ToolCall, ToolSpec
 from tactician.runs import RunContext
 from tactician.tools.artifacts import deliver_result
-from tactician.tools.output import ToolOutput
 from tactician.tools.schema_check import SchemaCheck
-from tactician.tools.tool import Tool
+from tactician.tools.tool import Tool, ToolOutput
 from tactician.tools.traits import NO_TRAITS, ToolTraits
 
 ToolExecutor: TypeAlias = Callable[[ToolCall], object | Awaitable[object]]

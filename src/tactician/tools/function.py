@@ -16,10 +16,9 @@ from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import JsonSchema, ToolSpec
 from tactician.runs import RunContext, find_run_parameter, in_thread
 from tactician.tools.artifacts import deliver_result
-from tactician.tools.output import ToolOutput
 from tactician.tools.result_types import is_structured
 from tactician.tools.signature import find_caller_namespace, parse_docstring, resolve_hints
-from tactician.tools.tool import Tool, is_tool_name
+from tactician.tools.tool import Tool, ToolOutput, is_tool_name
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 P = ParamSpec("P")

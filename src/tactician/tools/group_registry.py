@@ -11,8 +11,14 @@ from tactician.config import load_settings
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.runs import RunContext
 from tactician.tools.configured_servers import create_common_groups, create_server_groups
-from tactician.tools.core_groups import CoreToolGroups, create_math_group
-from tactician.tools.groups import ToolGroup, ToolGroupPermission, describe_unknown_groups, merge_tools
+from tactician.tools.groups import (
+    CoreToolGroups,
+    ToolGroup,
+    ToolGroupPermission,
+    create_math_group,
+    describe_unknown_groups,
+    merge_tools,
+)
 from tactician.tools.provider import OpenProviders, ToolProvider
 from tactician.tools.tool import Tool
 

@@ -1,4 +1,4 @@
-"""Tool groups: named sets of tools, which the platform provides."""
+"""Tool groups: named sets of tools, which the platform provides, and the names of common ones."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from copy import copy
 from dataclasses import replace
 from enum import StrEnum
 from inspect import signature
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from typing_extensions import override
 
 from tactician.errors import ConfigurationError, DeclarationError
+from tactician.runs import Runnable
 from tactician.suggestions import did_you_mean, suggest_options
 from tactician.tools.provider import ToolProvider
 from tactician.tools.selection import matches_name
@@ -19,8 +20,8 @@ from tactician.tools.tool import Tool
 from tactician.tools.toolbox import as_tool, find_declared_tools, require_declared_tools
 
 ToolSource: TypeAlias = object
-"""A tool, a provider of tools, an object with methods declared with `@tool`, or several tools, providers, plain
-functions and such objects. Or a function that gives these when they are needed, plain or `async`."""
+"""A tool, a Runnable, a provider of tools, an object with methods declared with `@tool`, or several of these and of
+plain functions. Or a function that gives these when they are needed, plain or `async`."""
 
 
 class ToolGroupPermission(StrEnum):
@@ -65,7 +66,7 @@ class ToolGroup(ToolProvider):
         self.provider = provider
         self.version = version
         self.permissions = frozenset(permissions)
-        self._give = _check_supplier(name, tools) if callable(tools) and not _has_tools(tools) else None
+        self._give = _check_supplier(name, tools) if callable(tools) and not _is_source(tools) else None
         self._parts = () if self._give is not None else self._list_parts(tools)
 
     def __repr__(self) -> str:
@@ -100,7 +101,7 @@ class ToolGroup(ToolProvider):
         return self._list_parts(await source if isinstance(source, Awaitable) else source)
 
     def _list_parts(self, source: ToolSource) -> tuple[Tool | ToolProvider, ...]:
-        several = source if isinstance(source, Iterable) and not _has_tools(source) else (source,)
+        several = source if isinstance(source, Iterable) and not _is_source(source) else (source,)
         parts = [(item,) if isinstance(item, ToolProvider) else _list_tools(item) for item in several]
         return tuple(_set_group(self.name, part) if isinstance(part, Tool) else part for some in parts for part in some)
 
@@ -158,15 +159,15 @@ def _check_supplier(group: str, function: Callable[..., object]) -> Callable[[],
     return function
 
 
-def _has_tools(value: object) -> bool:
-    """Return whether the value is a tool, or an object with methods that are tools."""
-    return isinstance(value, Tool) or bool(find_declared_tools(value))
+def _is_source(value: object) -> bool:
+    """Return whether the value is a tool, a Runnable, or an object with methods that are tools."""
+    return isinstance(value, Tool | Runnable) or bool(find_declared_tools(value))
 
 
 def _list_tools(value: object) -> tuple[Tool, ...]:
-    if callable(value) and not _has_tools(value):
+    if isinstance(value, Tool | Runnable) or (callable(value) and not _is_source(value)):
         return (as_tool(value),)
-    return (value,) if isinstance(value, Tool) else require_declared_tools(value)
+    return require_declared_tools(value)
 
 
 def _set_group(group: str, tool: Tool) -> Tool:
@@ -175,3 +176,32 @@ def _set_group(group: str, tool: Tool) -> Tool:
     carrying = copy(tool)
     carrying.traits = replace(tool.traits, group=group)
     return carrying
+
+
+class CoreToolGroups:
+    """Names of common tool groups. Only `MATH` comes with the package; a platform provides the others.
+
+    Attributes:
+        WEB: search in the web and pages.
+        MATH: arithmetic.
+        MAPS: places and routes.
+        BROWSER_AUTOMATION: a browser.
+        GITHUB: repositories, issues and pull requests.
+    """
+
+    WEB: Final = "web"
+    MATH: Final = "math"
+    MAPS: Final = "maps"
+    BROWSER_AUTOMATION: Final = "browser_automation"
+    GITHUB: Final = "github"
+
+
+def create_math_group() -> ToolGroup:
+    """Create the group of tools for arithmetic, which are loaded when they are needed."""
+    return ToolGroup(CoreToolGroups.MATH, _load_math, description="Arithmetic", provider="Tactician")
+
+
+def _load_math() -> ToolSource:
+    from tactician.tools.builtin import MathTools
+
+    return MathTools()

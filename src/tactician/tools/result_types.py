@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, g
 from tactician.llm import Document, Image
 from tactician.llm import Text as TextPart
 from tactician.tools.artifacts import Artifact
-from tactician.tools.output import ToolOutput
+from tactician.tools.tool import ToolOutput
 
 OutputType: TypeAlias = object
 """Type of an output, as an annotation has it."""

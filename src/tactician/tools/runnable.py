@@ -15,8 +15,7 @@ from tactician.llm import ToolSpec
 from tactician.runs import Input, RunContext, Runnable
 from tactician.tools.artifacts import deliver_result
 from tactician.tools.function import create_arguments_error, remove_titles
-from tactician.tools.output import ToolOutput
-from tactician.tools.tool import Tool, snake_case
+from tactician.tools.tool import Tool, ToolOutput, snake_case
 
 
 @frozen
@@ -138,6 +137,18 @@ class RunnableTool(Tool, Generic[A]):
         """
         result = await self._runnable.run(self.read(arguments), context=context)
         return deliver_result(result.output, self.name, context)
+
+
+@runtime_checkable
+class _SelfMade(Protocol):
+    """Runnable that makes the tool itself, such as an instance of a `@planned_agent` class."""
+
+    def as_tool(self) -> Tool: ...
+
+
+def convert_runnable(runnable: Runnable) -> Tool:
+    """Return a Runnable as a tool of its name: as its `as_tool` does, where it has this method."""
+    return runnable.as_tool() if isinstance(runnable, _SelfMade) else RunnableTool(runnable)
 
 
 def _create_adapter(name: str, kind: type[A]) -> pydantic.TypeAdapter[A]:

@@ -10,8 +10,7 @@ from typing import TypeAlias
 from tactician.errors import DeclarationError
 from tactician.llm import JsonSchema, ToolSpec
 from tactician.runs import RunContext
-from tactician.tools.output import ToolOutput
-from tactician.tools.tool import Tool, is_tool_name
+from tactician.tools.tool import Tool, ToolOutput, is_tool_name
 from tactician.tools.toolbox import require_declared_tools
 
 NameFilter: TypeAlias = Callable[[str], bool] | str | Sequence[str]

@@ -7,11 +7,26 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 from tactician.context_format import write_json
-from tactician.llm import JsonSchema, ToolCall, ToolResult, ToolSpec
+from tactician.frozen import frozen
+from tactician.llm import Document, Image, JsonSchema, ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
-from tactician.tools.output import ToolOutput
 from tactician.tools.traits import NO_TRAITS, ToolTraits
+
+
+@frozen
+class ToolOutput:
+    """Output of a tool for the model.
+
+    Attributes:
+        text: the text.
+        images: pictures, which the model sees after the text.
+        documents: files for callers that take files, such as clients of MCP. The model has the text instead.
+    """
+
+    text: str
+    images: tuple[Image, ...] = ()
+    documents: tuple[Document, ...] = ()
 
 
 class Tool(ABC):

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, Replan, ToolError
+from tactician.frozen import frozen
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.loggers import get_logger
-from tactician.runs import RunContext, reset_current, set_current
+from tactician.runs import RunContext, Runnable, reset_current, set_current
 from tactician.suggestions import did_you_mean
 from tactician.text import describe_error, replace_surrogates
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.function import FunctionTool, tool
 from tactician.tools.provider import ToolProvider
+from tactician.tools.runnable import convert_runnable
 from tactician.tools.tool import Tool, create_result
 
-ToolLike: TypeAlias = Tool | Callable[..., object] | ToolProvider
+ToolLike: TypeAlias = Tool | Callable[..., object] | ToolProvider | Runnable
+"""A tool, a typed function, a provider of tools, or any Runnable, which gets a text or the arguments that it names."""
 _LONG_ARGUMENTS = 10_000
 _logger = get_logger(__name__)
 
@@ -35,24 +38,24 @@ def split_providers(tools: Iterable[ToolLike]) -> tuple[list[ToolLike], tuple[To
 
 
 def as_tool(value: ToolLike) -> Tool:
-    """Return the value as a tool, also a plain function.
+    """Return the value as a tool, also a plain function or a Runnable.
 
     Raises:
-        DeclarationError: when the value is neither.
+        DeclarationError: when the value is none of these.
     """
     if isinstance(value, Tool):
         return value
+    if isinstance(value, Runnable) and not isinstance(value, type):
+        return convert_runnable(value)
     if callable(value):
         return tool(value)
     if isinstance(value, ToolProvider):
         raise DeclarationError(repr(value), ["its tools are known in a run only: pass it as a tool of an agent"])
-    problem = "a tool is a function, or an object made with @tool"
+    problem = "a tool is a function, or an object made with @tool, or a Runnable such as an agent"
     if isinstance(value, str):
         problem += "; the name of a tool group goes into `tool_groups`, or `with_tool_group`"
     elif declared := find_declared_tools(value):
         problem += f"; pass the methods of the object: {', '.join(tool.name for tool in declared)}"
-    elif callable(getattr(value, "as_tool", None)):
-        problem += "; of this one, pass what its `as_tool()` returns"
     elif isinstance(value, Iterable):
         problem += "; pass each tool of a list by itself, as in `with_tools(*tools)`"
     raise DeclarationError(repr(value), [problem])
@@ -177,3 +180,16 @@ async def _repair(arguments: str) -> str | None:
     # A long text takes seconds, in which nothing else would run in the event loop.
     is_long = len(arguments) > _LONG_ARGUMENTS
     return await asyncio.to_thread(repair_arguments, arguments) if is_long else repair_arguments(arguments)
+
+
+@frozen
+class ToolInvoker:
+    """Way in which a tool calls other tools: with the approvals, guardrails, limits and events of direct calls.
+
+    The context of a call has one for a tool with the trait `calls_tools`.
+
+    Attributes:
+        invoke: function that runs a call of one of the tools. The id of a call must be the same after a pause.
+    """
+
+    invoke: Callable[[ToolCall, Toolbox], Awaitable[ToolResult]]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tactician.agents.planned.planned_agent import list_input_objects as list_input_objects
     from tactician.agents.planned.planned_agent import raise_unless_completed as raise_unless_completed
     from tactician.agents.planned.specs import as_runnable as as_runnable
+    from tactician.agents.planned.specs import build_process_spec as build_process_spec
     from tactician.agents.planned.specs import find_planned_specs as find_planned_specs
     from tactician.agents.planned.specs import find_process_spec as find_process_spec
     from tactician.agents.planned.specs import planned_spec as planned_spec
@@ -43,7 +44,9 @@ else:
             "tactician.agents.planned.planned_agent": (
                 "PlannedAgent is_planned is_planned_class list_input_objects raise_unless_completed"
             ),
-            "tactician.agents.planned.specs": "as_runnable find_planned_specs find_process_spec planned_spec",
+            "tactician.agents.planned.specs": (
+                "as_runnable build_process_spec find_planned_specs find_process_spec planned_spec"
+            ),
         },
     )
     # Modules have the same names, and must not take their places.

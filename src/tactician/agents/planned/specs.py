@@ -1,25 +1,13 @@
-"""Any object as a Runnable, and any Runnable with a known output type as a planned agent."""
+"""Any object as a Runnable, and any Runnable as a planned agent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.planned.annotations import find_subclasses
 from tactician.agents.planned.planned_agent import PlannedAgent, is_planned
-from tactician.planning import Action, Goal
-from tactician.process import (
-    DEFAULT_BINDING,
-    ActionSpec,
-    GoalSpec,
-    IsSet,
-    OperationContext,
-    PlannedAgentSpec,
-    UserInput,
-    type_name,
-)
-from tactician.runs import Input, Runnable
+from tactician.process import PlannedAgentSpec
+from tactician.runs import Runnable
 
 
 def as_runnable(value: object) -> Runnable | None:
@@ -42,45 +30,20 @@ def find_planned_specs(runnables: Iterable[Runnable]) -> list[PlannedAgentSpec]:
 
 
 def find_process_spec(runnable: Runnable) -> PlannedAgentSpec | None:
-    """Return the spec for processes of a Runnable; `None` when its output type is unknown.
+    """Return the spec of a Runnable that declares its output; `None` when its output type is unknown."""
+    return build_process_spec(runnable) if _find_output_type(runnable) or planned_spec(runnable) else None
 
-    A Runnable that is not planned gets an action that runs it.
-    """
+
+def build_process_spec(runnable: Runnable) -> PlannedAgentSpec:
+    """Return the spec for processes of a Runnable. A Runnable that is not planned gets an action that runs it."""
     if (spec := planned_spec(runnable)) is not None:
         return spec
+    # Imported here, since `tests/test_import.py` bounds what a planned agent loads.
+    from tactician.agents.planned.single_action import build_single_action
+
+    return build_single_action(runnable, _find_output_type(runnable))
+
+
+def _find_output_type(runnable: Runnable) -> type | None:
     output_type = runnable.output_type if isinstance(runnable, BaseRunnable) else None
-    return _build_single_action(runnable, output_type) if isinstance(output_type, type) else None
-
-
-def _build_single_action(runnable: Runnable, output_type: type) -> PlannedAgentSpec:
-    name, ran, has_result = runnable.name, f"ran {runnable.name}", f"{runnable.name} has a result"
-    action = ActionSpec(
-        Action(name, {ran: False}, {ran: True, has_result: True}),
-        runnable.description,
-        partial(_perform, runnable),
-        needs=(),
-        gives=(output_type.__name__,),
-        output_types=(output_type,),
-        output_binding=DEFAULT_BINDING,
-        sets=(has_result,),
-        condition_ran=ran,
-        is_serial=True,
-    )
-    return PlannedAgentSpec(
-        name,
-        runnable.description,
-        (action,),
-        (GoalSpec(Goal(name, {has_result: True}), runnable.description, (output_type,), DEFAULT_BINDING),),
-        observations={condition: IsSet(condition) for condition in (ran, has_result)},
-        instance=runnable,
-        types={type_name(kind): kind for base in (UserInput, output_type) for kind in find_subclasses(base)},
-    )
-
-
-async def _perform(runnable: Runnable, context: OperationContext) -> object:
-    inputs = [_build_input(value) for value in context.blackboard.objects]
-    return (await runnable.run(inputs[0] if len(inputs) == 1 else tuple(inputs), context=context.run)).output
-
-
-def _build_input(value: object) -> Input:
-    return value.content if isinstance(value, UserInput) else value
+    return output_type if isinstance(output_type, type) else None

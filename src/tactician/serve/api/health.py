@@ -20,7 +20,7 @@ async def check_life(call: Call) -> Form:
 
 async def check_readiness(call: Call) -> Form:
     """Report that the server continues runs, and that its store answers."""
-    if not call.server.is_ready:
+    if not call.server.host.is_ready:
         raise ApiError(503, "The server is not started, or about to stop.")
     await call.server.platform.runs(limit=1)
     return HealthForm()

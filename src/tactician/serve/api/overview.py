@@ -83,7 +83,7 @@ async def show_store(call: Call) -> StoreForm:
         kind=type(platform.store).__name__,
         runs=await platform.count_runs(),
         now=call.server.clock.time(),
-        workers=_show_workers(running, call.server.worker_name),
+        workers=_show_workers(running, call.server.host.worker_name),
         interrupted=tuple(run.id for run in running if run.was_interrupted)[:_MOST_IDS],
         queued=tuple(run.id for run in queued),
     )

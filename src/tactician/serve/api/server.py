@@ -1,4 +1,4 @@
-"""The part of the server that lives as long as it does: its worker, the feed of events, its streams and its tasks."""
+"""The server of a platform: a host, and the streams that it sends."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeVar
 
 from tactician.clock import Timeout
-from tactician.errors import ConfigurationError
-from tactician.platform import EventFeed, ModelMeter, Platform, RunClient, Worker, restore_memory
-from tactician.runs import LeaseTime
+from tactician.platform import Host, Platform
 from tactician.secrets import Masking
 from tactician.serve.api.guard import RequestLimits
 from tactician.serve.api.sse import Streams
@@ -25,18 +23,21 @@ _OF_RUNS: Final = frozenset({500, 502})
 
 
 class ApiServer:
-    """Server of a platform.
+    """Server of a platform: the face of a host that people and programs call over HTTP.
 
     Args:
         platform: the platform. Its runs are saved, so that any worker may continue them.
         limits: limits of requests.
 
     Attributes:
+        host: host of the platform.
         platform: the same.
+        clock: time of the platform.
         masking: masks of secrets in what the server sends.
         feed: the events of its runs.
         meter: the use of models by its runs.
         runs: client of the runs.
+        spawn: does some work beside the requests, until it ends or the server does.
         streams: open streams of events.
         limits: the same.
 
@@ -45,48 +46,27 @@ class ApiServer:
     """
 
     def __init__(self, platform: Platform, limits: RequestLimits) -> None:
-        if not platform.is_durable:
-            raise ConfigurationError(
-                "A server needs a platform with a store: Platform(store=SqliteStore(...)), or "
-                "Platform(store=MemoryStore()) when runs may be lost with the program."
-            )
-        self.platform = platform
-        self.limits = limits
-        self.clock = platform.services.clock
+        self.host = host = Host(
+            platform,
+            lease=limits.lease,
+            parallel=limits.parallel,
+            events_per_run=limits.events_per_run,
+            runs_with_events=limits.runs_with_events,
+        )
+        self.platform, self.clock, self.feed, self.meter = platform, host.clock, host.feed, host.meter
+        self.runs, self.spawn = host.runs, host.spawn
         self.masking = platform.services.find(Masking)
-        self.feed = EventFeed(self.masking, limits.events_per_run, limits.runs_with_events, clock=self.clock)
-        self.meter = ModelMeter(self.clock.time())
         self.streams = Streams(limits.streams)
-        platform.services.find(LeaseTime).seconds = limits.lease
-        self._worker = Worker(platform, lease=limits.lease, max_parallel=limits.parallel)
-        self.runs = RunClient(platform, self.feed, wake=self._worker.wake)
-        self._tasks: set[asyncio.Task[object]] = set()
-        self.is_ready = False
-
-    @property
-    def worker_name(self) -> str:
-        """Name of the worker of the server, as the owner of leases."""
-        return self._worker.name
+        self.limits = limits
 
     @asynccontextmanager
     async def work(self) -> AsyncIterator[None]:
         """Continue runs of the store until the end; what still runs then is interrupted, and can be resumed."""
-        bus = self.platform.services.bus
-        stop_listening = bus.subscribe(self.feed.publish), bus.subscribe(self.meter.note)
-        working = self.spawn(self._worker.run())
-        self.spawn(restore_memory(self.platform, self.feed, self.meter))
-        self.is_ready = True
-        try:
-            yield
-        finally:
-            self.is_ready = False
-            self.streams.stop()
-            for stop in stop_listening:
-                stop()
-            working.cancel()
-            for task in tuple(self._tasks):
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        async with self.host.work():
+            try:
+                yield
+            finally:
+                self.streams.stop()
 
     async def begin(self, work: Coroutine[object, object, T], accepted: asyncio.Event | None = None) -> T | None:
         """Do some work; return its result if it ends soon, else `None`, and it continues without the caller.
@@ -105,18 +85,6 @@ class ApiServer:
             await asyncio.wait({task})
         is_accepted = accepted is not None and accepted.is_set()
         return None if not task.done() or (is_accepted and _has_failed(task)) else task.result()
-
-    def spawn(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
-        """Do some work beside the requests, until it ends or the server does."""
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._end)
-        return task
-
-    def _end(self, task: asyncio.Task[object]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # what a run raises is in its record
 
 
 def _has_failed(task: asyncio.Task[object]) -> bool:

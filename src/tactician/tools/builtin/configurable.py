@@ -10,8 +10,7 @@ from typing_extensions import override
 
 from tactician.llm import JsonSchema, ToolSpec
 from tactician.runs import RunContext
-from tactician.tools.output import ToolOutput
-from tactician.tools.tool import Tool
+from tactician.tools.tool import Tool, ToolOutput
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 

@@ -12,10 +12,9 @@ from typing_extensions import override
 from tactician.errors import DeclarationError, ToolError
 from tactician.frozen import frozen
 from tactician.llm import ToolCall, ToolResult, ToolSpec
-from tactician.runs import RunContext, Runnable
+from tactician.runs import RunContext
 from tactician.text import replace_surrogates
 from tactician.tools.builtin.pipeline_schema import PipelineStep, combine_schemas
-from tactician.tools.runnable import RunnableTool
 from tactician.tools.schema_check import SchemaCheck
 from tactician.tools.tool import Tool, is_tool_name
 from tactician.tools.toolbox import Toolbox, ToolLike, as_tool
@@ -54,7 +53,7 @@ def adapt(function: Callable[[str], object] = str, *, to: str | None = None) -> 
 
 
 def pipeline(
-    *steps: ToolLike | Runnable | Adapter,
+    *steps: ToolLike | Adapter,
     name: str | None = None,
     description: str | None = None,
     on_error: PipelineErrorPolicy = "stop",
@@ -135,14 +134,14 @@ class Pipeline(Tool):
         return result.content
 
 
-def _parse_steps(steps: Sequence[ToolLike | Runnable | Adapter], name: str) -> list[PipelineStep]:
+def _parse_steps(steps: Sequence[ToolLike | Adapter], name: str) -> list[PipelineStep]:
     """Return the tools, each with the adapter before it."""
     parsed: list[PipelineStep] = []
     adapter: Adapter | None = None
     problems = []
     for place, step in enumerate(steps):
         if not isinstance(step, Adapter):
-            parsed.append(PipelineStep(_as_tool(step), *(() if adapter is None else (adapter.function, adapter.to))))
+            parsed.append(PipelineStep(as_tool(step), *(() if adapter is None else (adapter.function, adapter.to))))
             adapter = None
         elif place in (0, len(steps) - 1) or adapter is not None:
             problems.append(f"step {place + 1} is an adapter, which has to be between two tools")
@@ -167,11 +166,6 @@ def _parse_steps(steps: Sequence[ToolLike | Runnable | Adapter], name: str) -> l
     if problems:
         raise DeclarationError(f"pipeline {name}", problems)
     return parsed
-
-
-def _as_tool(step: ToolLike | Runnable) -> Tool:
-    # A tool may have a method `run` too.
-    return RunnableTool(step) if isinstance(step, Runnable) and not isinstance(step, Tool) else as_tool(step)
 
 
 def _describe(steps: Sequence[PipelineStep]) -> str:

@@ -1,0 +1,1 @@
+"""The planned agent that a process runs, and what its actions get."""

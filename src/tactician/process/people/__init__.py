@@ -1,0 +1,1 @@
+"""People who are asked by actions: forms, questions and answers."""

@@ -1,0 +1,1 @@
+"""A process as data: its state, options and objects, in its checkpoint and back."""

@@ -1,0 +1,228 @@
+"""Settings of a process: budget, retries of actions, concurrency, pace, and what the log and listeners get."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from types import UnionType
+from typing import Annotated, Final
+
+import pydantic
+
+from tactician.amounts import need_amount
+from tactician.conversation import ChatUser
+from tactician.data_fields import CodeOnly
+from tactician.errors import (
+    ConfigurationError,
+    ModelConnectionError,
+    ModelError,
+    ModelServerError,
+    ModelTimeoutError,
+    PermanentError,
+    RateLimitError,
+    TransientError,
+)
+from tactician.events import EventListener
+from tactician.frozen import frozen
+from tactician.planning import PlanningBudget
+from tactician.process.board.blackboard import Blackboard
+from tactician.process.state.handle import ProcessHandle
+from tactician.process.stored_types import find_loaded_error, type_name
+from tactician.runs import Budget, restore_budget
+
+_PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError, ModelConnectionError, ConnectionError)
+
+
+@frozen(kw_only=True)
+class ActionRetryPolicy:
+    """Number of attempts of an action, and the pauses between them.
+
+    Retried are a `TransientError`, failures of models and connections that pass, and the exceptions named here. A
+    `PermanentError` is never retried, nor are mistakes in the code of an action, nor what a router has retried already.
+
+    Attributes:
+        attempts: number of attempts in all.
+        delay: seconds before the second attempt.
+        factor: factor by which each further pause is longer.
+        max_delay: seconds, the longest pause.
+        on: other exceptions that are worth another attempt.
+
+    Raises:
+        ConfigurationError: when a value is out of range or of the wrong type.
+    """
+
+    attempts: int = 3
+    delay: float = 1.0
+    factor: float = 2.0
+    max_delay: float = 60.0
+    on: tuple[
+        Annotated[type[Exception], pydantic.PlainValidator(find_loaded_error), pydantic.PlainSerializer(type_name)],
+        ...,
+    ] = ()
+
+    def __post_init__(self) -> None:
+        need_amount("ActionRetryPolicy.attempts", self.attempts, least=1, whole=True)
+        for name in ("delay", "factor", "max_delay"):
+            need_amount(f"ActionRetryPolicy.{name}", getattr(self, name))
+        if not _is_of_exceptions(self.on):
+            raise ConfigurationError(
+                f"ActionRetryPolicy.on is {self.on!r}; write a tuple of exceptions: on=(KeyError,)"
+            )
+
+    def pause_after(self, attempt: int, error: Exception) -> float | None:
+        """Return the seconds to wait after an attempt, counted from 1; `None` when it was the last."""
+        if attempt >= self.attempts or not self._passes(error):
+            return None
+        from tactician.resilience import compute_backoff
+
+        return compute_backoff(attempt, base=self.delay, factor=self.factor, longest=self.max_delay)
+
+    def _passes(self, error: BaseException) -> bool:
+        """Return whether the error is worth another attempt; a group is, when each error in it is."""
+        if isinstance(error, PermanentError):
+            return False
+        if isinstance(error, BaseExceptionGroup) and all(map(self._passes, error.exceptions)):
+            return True
+        if isinstance(error, ModelError) and error.is_exhausted:
+            return isinstance(error, self.on)
+        return isinstance(error, (*_PASSING, *self.on))
+
+
+def _is_of_exceptions(kinds: object) -> bool:
+    return isinstance(kinds, tuple) and all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds)
+
+
+def _restore_budget(saved: object, _: object) -> Budget:
+    return restore_budget(saved)
+
+
+DEFAULT_RETRIES: Final = ActionRetryPolicy()
+
+
+# A process that a model steers should not be able to spend without an end.
+DEFAULT_BUDGET: Final = Budget(actions=50, tokens=1_000_000, cost=2.0)
+
+
+@frozen(kw_only=True)
+class Verbosity:
+    """Content of the log of a process, besides that it starts, runs an action, and ends.
+
+    Attributes:
+        prompts: the requests to models.
+        responses: the responses of models.
+        plans: each plan that is not simply the rest of the last plan.
+        debug: every other event too: calls of tools, refused answers, decisions of a router ...
+    """
+
+    prompts: bool = False
+    responses: bool = False
+    plans: bool = False
+    debug: bool = False
+
+
+@frozen(kw_only=True)
+class ProcessOptions:
+    """Settings of a process.
+
+    Attributes:
+        budget: limits of the process, with all that runs inside it: 50 actions, a million tokens and 2 US dollars, by
+            default.
+        memory_id: id of the memory that the process recalls at its start and adds its findings to; none, when `None`.
+        conversation_id: id of the conversation that the process takes part in; the process begins the conversation if
+            it does not exist. What its actions `send` goes there, they find it by a parameter of the type
+            `Conversation`, and the process is `RESTING` between two messages of its user.
+        user: the user that the process works for, whom code inside it finds by `context.find(ChatUser)`. A conversation
+            of the user is not found by others.
+        blackboard: objects to begin with, besides those that the process is started with; the process has a copy.
+        max_parallel: number of actions that may run at once, where their order does not matter.
+        retry: policy for actions that have none of their own.
+        delay: least number of seconds between two actions.
+        tool_delay: least number of seconds between two calls of tools, in all that runs inside the process.
+        terminate_when: function that is called before each action, plain or `async`; the text that it returns is why
+            the process is terminated.
+        verbosity: content of the log, by the logger `tactician.process` at the level INFO; no log, when `None`.
+        on_event: function that is called with every event of the process, and of what runs inside it.
+        planning: limits of each decision of the planner; those of the agent, else of the platform, when `None`.
+
+    Raises:
+        ConfigurationError: when a value is out of range or of the wrong type.
+    """
+
+    budget: Annotated[Budget, pydantic.WrapValidator(_restore_budget), pydantic.Field(alias="limits")] = DEFAULT_BUDGET
+    memory_id: str | None = None
+    conversation_id: str | None = None
+    user: ChatUser | None = None
+    blackboard: CodeOnly[Blackboard | None] = None
+    max_parallel: int = 1
+    retry: ActionRetryPolicy = DEFAULT_RETRIES
+    delay: float = 0.0
+    tool_delay: float = 0.0
+    terminate_when: CodeOnly[Callable[[ProcessHandle], str | Awaitable[str | None] | None] | None] = None
+    verbosity: Verbosity | None = None
+    on_event: CodeOnly[EventListener | None] = None
+    planning: PlanningBudget | None = None
+
+    def __post_init__(self) -> None:
+        _need("budget", self.budget, Budget, "Budget(actions=50)")
+        _need("user", self.user, ChatUser | None, "ChatUser('alice')")
+        _need("retry", self.retry, ActionRetryPolicy, "ActionRetryPolicy(attempts=3)")
+        _need("blackboard", self.blackboard, Blackboard | None, "Blackboard(...)")
+        _need("verbosity", self.verbosity, Verbosity | None, "Verbosity(plans=True)")
+        _need("planning", self.planning, PlanningBudget | None, "PlanningBudget(time=5.0)")
+        _need_name("memory_id", self.memory_id)
+        _need_name("conversation_id", self.conversation_id)
+        _need_function("on_event", self.on_event, "print")
+        _need_function("terminate_when", self.terminate_when, "lambda process: None")
+        need_amount("ProcessOptions.max_parallel", self.max_parallel, least=1, whole=True)
+        need_amount("ProcessOptions.delay", self.delay)
+        need_amount("ProcessOptions.tool_delay", self.tool_delay)
+
+    def for_child(self) -> ProcessOptions:
+        """Return the options of a process inside that has none of its own. The budget around it holds for both."""
+        return ProcessOptions(
+            budget=Budget(),
+            max_parallel=self.max_parallel,
+            retry=self.retry,
+            delay=self.delay,
+            planning=self.planning,
+        )
+
+
+def _need(name: str, value: object, kind: type | UnionType, example: str) -> None:
+    if not isinstance(value, kind):
+        raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; write {name}={example}")
+
+
+def _need_name(name: str, value: object) -> None:
+    if value is not None and not (isinstance(value, str) and value.strip()):
+        raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; it must be a name, or None")
+
+
+def _need_function(name: str, value: object, example: str) -> None:
+    if value is not None and not callable(value):
+        raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; write a function, as in {name}={example}")
+
+
+DEFAULT_OPTIONS: Final = ProcessOptions()
+
+
+def need_options(options: ProcessOptions | None) -> ProcessOptions:
+    """Return the options, or the default ones for `None`.
+
+    Raises:
+        ConfigurationError: when `options` is not a `ProcessOptions`.
+    """
+    if not isinstance(options, ProcessOptions | None):
+        raise ConfigurationError(f"The options are {options!r}; write options=ProcessOptions(...)")
+    return options or DEFAULT_OPTIONS
+
+
+def create_blackboard(options: ProcessOptions | None) -> Blackboard:
+    """Create the blackboard of a process, with the objects in its options.
+
+    Raises:
+        ConfigurationError: when `options` is not a `ProcessOptions`.
+    """
+    board = need_options(options).blackboard
+    entries = () if board is None else (replace(entry, saved=None) for entry in board.entries)  # another agent's form
+    return Blackboard.of(entries, {} if board is None else board.conditions)

@@ -1,0 +1,52 @@
+"""Telemetry: what the settings of a project ask for, and the W3C trace context with which runs continue elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from tactician.config import find_settings, load_settings
+from tactician.late_imports import Port
+from tactician.trace import CaptureMode
+
+if TYPE_CHECKING:
+    from tactician.config import TelemetrySettings
+
+TraceSource: TypeAlias = Callable[[str], str | None]
+TELEMETRY: Final[Port[Callable[[TelemetrySettings], None]]] = Port("telemetry")
+"""The function that `tactician.integrations.otel` binds. It is loaded when the settings enable telemetry."""
+_sources: list[TraceSource] = []
+
+
+@cache
+def load_capture_mode() -> CaptureMode | None:
+    """Return the capture mode in the settings, for runs without a mode of their own, or `None`; read once.
+
+    Raises:
+        ConfigurationError: when the settings are not valid.
+    """
+    setting = load_settings().telemetry.capture
+    return None if setting is None else CaptureMode(setting)
+
+
+def start_telemetry() -> None:
+    """Start what `[telemetry]` in `tactician.toml` asks for: nothing, by default.
+
+    Raises:
+        ConfigurationError: when the settings are not valid.
+        MissingExtraError: when the extra is not installed.
+    """
+    settings = find_settings()
+    if settings is not None and settings.telemetry.enabled:
+        TELEMETRY.load()(settings.telemetry)
+
+
+def set_trace_source(source: TraceSource) -> None:
+    """Set the function that returns the `traceparent` of a run, or of the code that runs, if the run has none yet."""
+    _sources[:] = [source]
+
+
+def find_trace_parent(run_id: str) -> str | None:
+    """Return the trace context with which a run can continue elsewhere; `None` when nobody traces."""
+    return _sources[0](run_id) if _sources else None

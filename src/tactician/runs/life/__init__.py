@@ -1,0 +1,1 @@
+"""The life of durable runs: creation, execution, ends, restoration and forks."""

@@ -1,0 +1,1 @@
+"""Requests of runs to people and programs, and their answers."""

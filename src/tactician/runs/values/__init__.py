@@ -1,0 +1,1 @@
+"""Values as JSON: what is written reads back equal, or is refused."""
