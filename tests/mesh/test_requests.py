@@ -67,9 +67,7 @@ async def test_a_tool_on_another_node_has_its_schema(url: str) -> None:
 
 async def test_a_refusal_says_why(url: str) -> None:
     async with Mesh(url, name="waiter") as mesh, create_kitchen(url):
-        with pytest.raises(
-            RequestRejectedError, match="did you mean 'prepare-meal'|Did you mean 'prepare-meal'"
-        ) as unknown:
+        with pytest.raises(RequestRejectedError, match="Did you mean 'prepare-meal'") as unknown:
             await mesh.task("prepare-meals", on="kitchen").run("Wagyu")
         with pytest.raises(RequestRejectedError) as forbidden:
             await mesh.task("burn", on="kitchen").run("Toast")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from pydantic import JsonValue
 
 from tactician.clock import wait_for_event
@@ -11,7 +13,7 @@ from tactician.mesh.calls.requester import ACCEPT_WITHIN, Requester, Target, rai
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages import MeshReply, MeshRequest, RequestAcceptance, StatusQuery, StatusReport
 
-_POLL = 2.0
+_FIRST_POLL, _LONGEST_POLL = 0.1, 5.0
 """Seconds between questions about a request whose reply goes elsewhere."""
 
 
@@ -61,13 +63,13 @@ class Ticket:
             RequestRejectedError: when the node refuses the request.
         """
         clock = self._mesh.clock
-        ends_at = None if timeout is None else clock.monotonic() + timeout
+        ends_at, poll = inf if timeout is None else clock.monotonic() + timeout, _FIRST_POLL
         with self._mesh.calls.listen(self.request_id) as call:
             while call.reply is None:
-                left = _POLL if ends_at is None else min(_POLL, ends_at - clock.monotonic())
+                left, poll = min(poll, ends_at - clock.monotonic()), min(2 * poll, _LONGEST_POLL)
                 if left <= 0:
                     raise RequestTimeoutError(f"{self!r} has no reply after {timeout:g} s", self, call.progress)
-                await self._ask(call, left)
+                await self._ask(call, min(ACCEPT_WITHIN, ends_at - clock.monotonic()))
                 if call.status is not None and call.status.reply is not None:
                     call.reply = call.status.reply
                 elif call.reply is None:

@@ -26,8 +26,7 @@ from tactician.mesh.nodes.ledger import RequestLedger
 from tactician.mesh.nodes.load import POINTS, NodeLoad
 from tactician.mesh.nodes.offer import OfferedInput, OfferedRunnable
 from tactician.mesh.nodes.reporter import RunReporter
-from tactician.platform import Platform
-from tactician.platform.follow import RunClient
+from tactician.platform import Platform, RunClient
 from tactician.runs import Budget
 from tactician.suggestions import did_you_mean
 
