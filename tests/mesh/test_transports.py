@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,7 @@ import pytest
 from tactician.errors import ConfigurationError
 from tactician.mesh.transports import Transport, hide_credentials, open_transport
 from tests.mesh.conformance import TransportConformance, UnreachableBroker, take
-from tests.stores import postgres
-from tests.support.brokers import Broker, nats_server
+from tests.support.brokers import Broker
 
 
 class RestartedBroker:
@@ -46,12 +45,6 @@ class TestSqlite(TransportConformance):
         return lambda: open_transport(f"sqlite:///{tmp_path}/mesh.db")
 
 
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    with postgres.running(postgres.installed()) as server:
-        yield f"postgresql://{server.address}/postgres"
-
-
 class TestPostgres(TransportConformance, UnreachableBroker):
     @pytest.fixture
     def opened(self, postgres_url: str) -> Callable[[], Transport]:
@@ -60,12 +53,6 @@ class TestPostgres(TransportConformance, UnreachableBroker):
     @pytest.fixture
     def absent(self) -> Transport:
         return open_transport("postgresql://somebody:hunter2secret@127.0.0.1:1/mesh")
-
-
-@pytest.fixture(scope="module")
-def nats_broker() -> Iterator[Broker]:
-    with nats_server() as broker:
-        yield broker
 
 
 class TestNats(TransportConformance, RestartedBroker, UnreachableBroker):

@@ -58,16 +58,25 @@ class Calls:
 
     @contextmanager
     def listen(self, request_id: str) -> Iterator[MeshCall]:
-        """Listen to the messages about a request."""
-        call = MeshCall()
-        self._calls.setdefault(request_id, []).append(call)
+        """Listen to the messages about a request inside a `with` block."""
+        call = self.open(request_id)
         try:
             yield call
         finally:
-            listeners = self._calls[request_id]
-            listeners.remove(call)
-            if not listeners:
-                del self._calls[request_id]
+            self.close(request_id, call)
+
+    def open(self, request_id: str) -> MeshCall:
+        """Listen to the messages about a request until `close`."""
+        call = MeshCall()
+        self._calls.setdefault(request_id, []).append(call)
+        return call
+
+    def close(self, request_id: str, call: MeshCall) -> None:
+        """Listen no longer."""
+        listeners = self._calls[request_id]
+        listeners.remove(call)
+        if not listeners:
+            del self._calls[request_id]
 
     def note(self, message: MeshMessage) -> bool:
         """Give a message to those who wait for it, and return whether anybody does."""

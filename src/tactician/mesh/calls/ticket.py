@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import inf
+from weakref import finalize
 
 from pydantic import JsonValue
 
 from tactician.clock import wait_for_event
 from tactician.errors import MeshUnavailableError, RequestFailedError, RequestTimeoutError
-from tactician.mesh.call import MeshCall
 from tactician.mesh.calls.requester import ACCEPT_WITHIN, Requester, Target, raise_rejection
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages import MeshReply, MeshRequest, RequestAcceptance, StatusQuery, StatusReport
@@ -29,6 +29,9 @@ class Ticket:
     def __init__(
         self, mesh: MeshConnection, target: Target, request: MeshRequest, acceptance: RequestAcceptance | None = None
     ) -> None:
+        # The reply may come before anybody asks for it: the ticket listens as long as somebody holds it.
+        self._call = mesh.calls.open(request.id)
+        finalize(self, mesh.calls.close, request.id, self._call)
         self.request_id = request.id
         self.position = None if acceptance is None else acceptance.position
         self.expected_at = None if acceptance is None else acceptance.expected_end
@@ -45,11 +48,9 @@ class Ticket:
         Raises:
             MeshUnavailableError: when the node does not answer.
         """
-        with self._mesh.calls.listen(self.request_id) as call:
-            await self._ask(call, ACCEPT_WITHIN)
-            if call.status is None:
-                raise MeshUnavailableError(f"The node {self._target.node!r} does not answer.")
-            return call.status
+        if not await self._ask(ACCEPT_WITHIN) or self._call.status is None:
+            raise MeshUnavailableError(f"The node {self._target.node!r} does not answer.")
+        return self._call.status
 
     async def result(self, timeout: float | None = None) -> JsonValue:  # noqa: ASYNC109 - the clock of the mesh bounds it
         """Return the output, once the work has ended.
@@ -64,24 +65,25 @@ class Ticket:
         """
         clock = self._mesh.clock
         ends_at, poll = inf if timeout is None else clock.monotonic() + timeout, _FIRST_POLL
-        with self._mesh.calls.listen(self.request_id) as call:
-            while call.reply is None:
-                left, poll = min(poll, ends_at - clock.monotonic()), min(2 * poll, _LONGEST_POLL)
-                if left <= 0:
-                    raise RequestTimeoutError(f"{self!r} has no reply after {timeout:g} s", self, call.progress)
-                await self._ask(call, min(ACCEPT_WITHIN, ends_at - clock.monotonic()))
-                if call.status is not None and call.status.reply is not None:
-                    call.reply = call.status.reply
-                elif call.reply is None:
-                    await wait_for_event(call.is_answered, left, clock)
-            return await self._read(call.reply)
+        call = self._call
+        while call.reply is None:
+            left, poll = min(poll, ends_at - clock.monotonic()), min(2 * poll, _LONGEST_POLL)
+            if left <= 0:
+                raise RequestTimeoutError(f"{self!r} has no reply after {timeout:g} s", self, call.progress)
+            await self._ask(min(ACCEPT_WITHIN, ends_at - clock.monotonic()))
+            if call.status is not None and call.status.reply is not None:
+                call.reply = call.status.reply
+            else:
+                await wait_for_event(call.is_answered, left, clock)
+        return await self._read(call.reply)
 
     async def cancel(self, reason: str = "") -> None:
         """Cancel the request: its work ends, wherever it runs."""
         await Requester(self._mesh).cancel(self._target, self._request, reason)
 
-    async def _ask(self, call: MeshCall, seconds: float) -> None:
-        call.is_reported.clear()
+    async def _ask(self, seconds: float) -> bool:
+        """Ask for the status, and return whether the node has answered."""
+        self._call.is_reported.clear()
         query = StatusQuery(
             request_id=self.request_id,
             sender=self._request.sender,
@@ -89,7 +91,7 @@ class Ticket:
             attempt=self._request.attempt,
         )
         await self._mesh.send(self._target.queue, query)
-        await wait_for_event(call.is_reported, seconds, self._mesh.clock)
+        return await wait_for_event(self._call.is_reported, seconds, self._mesh.clock)
 
     async def _read(self, reply: MeshReply) -> JsonValue:
         raise_rejection(reply)
