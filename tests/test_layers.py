@@ -28,6 +28,7 @@ LATE = {
     "tactician.people": "pydantic models, which few programs need",
     "tactician.serve.application": "the extra `serve`",
     "tactician.mesh.transports.nats": "the extra `nats`",
+    "tactician.mesh.transports.redis": "the extra `redis`",
     "tactician.mcp.bodies": "the extra `mcp`",
     "tactician.integrations.otel.listener": "the extra `otel`",
     "tactician.integrations.otel.providers": "the extra `otel`",

@@ -9,9 +9,9 @@ from uuid import uuid4
 import pytest
 
 from tests.stores import postgres
-from tests.support.brokers import Broker, nats_server
+from tests.support.brokers import Broker, nats_server, redis_server
 
-TRANSPORTS = ("memory", "sqlite", "postgresql", "nats")
+TRANSPORTS = ("memory", "sqlite", "postgresql", "nats", "redis")
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +23,12 @@ def postgres_url() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def nats_broker() -> Iterator[Broker]:
     with nats_server() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def redis_broker() -> Iterator[Broker]:
+    with redis_server() as broker:
         yield broker
 
 
@@ -42,5 +48,5 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, realm: str) -> str:
             return f"sqlite:///{tmp_path}/mesh.db"
         case "postgresql":
             return str(request.getfixturevalue("postgres_url"))
-    broker: Broker = request.getfixturevalue("nats_broker")
+    broker: Broker = request.getfixturevalue(f"{request.param}_broker")
     return broker.url

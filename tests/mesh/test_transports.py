@@ -69,6 +69,20 @@ class TestNats(TransportConformance, RestartedBroker, UnreachableBroker):
         return open_transport("nats://somebody:hunter2secret@127.0.0.1:1")
 
 
+class TestRedis(TransportConformance, RestartedBroker, UnreachableBroker):
+    @pytest.fixture
+    def broker(self, redis_broker: Broker) -> Broker:
+        return redis_broker
+
+    @pytest.fixture
+    def opened(self, broker: Broker) -> Callable[[], Transport]:
+        return lambda: open_transport(broker.url)
+
+    @pytest.fixture
+    def absent(self) -> Transport:
+        return open_transport("redis://:hunter2secret@127.0.0.1:1")
+
+
 @pytest.mark.parametrize("url", ["kitchen", "natz://host", "http://user:hunter2secret@host", "", "://"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="is not the URL of a transport") as refusal:

@@ -15,8 +15,8 @@ from tactician.mesh.transports.transport import Transport
 from tactician.stores import open_store, store_path
 from tactician.suggestions import did_you_mean
 
-SCHEMES: Final = ("memory", "sqlite", "postgresql", "nats")
-_ALIASES: Final = {"postgres": "postgresql", "tls": "nats"}
+SCHEMES: Final = ("memory", "sqlite", "postgresql", "nats", "redis")
+_ALIASES: Final = {"postgres": "postgresql", "tls": "nats", "rediss": "redis"}
 _NEEDS: Final = "This transport needs"
 
 
@@ -24,8 +24,8 @@ def open_transport(url: str, clock: Clock = SYSTEM_CLOCK) -> Transport:
     """Return the transport of a URL. It connects when it is opened.
 
     Args:
-        url: such as `"memory://hotel"`, `"sqlite:///hotel.db"`, `"postgresql://user@host/database"` or
-            `"nats://host:4222"`.
+        url: such as `"memory://hotel"`, `"sqlite:///hotel.db"`, `"postgresql://user@host/database"`,
+            `"nats://host:4222"` or `"redis://host:6379"`.
         clock: clock of a transport in memory; the leases of brokers are in real time.
 
     Raises:
@@ -44,10 +44,20 @@ def open_transport(url: str, clock: Clock = SYSTEM_CLOCK) -> Transport:
         return MemoryTransport(url.removeprefix("memory://"), clock)
     if scheme in ("sqlite", "postgresql"):
         return _open_documents(url)
+    return _open_broker(scheme, url)
+
+
+def _open_broker(scheme: str, url: str) -> Transport:
+    label = hide_credentials(url)
+    if scheme == "redis":
+        with require_extra("redis", _NEEDS):
+            from tactician.mesh.transports.redis import RedisTransport
+
+        return RedisTransport(url, label)
     with require_extra("nats", _NEEDS):
         from tactician.mesh.transports.nats import NatsTransport
 
-    return NatsTransport(url, hide_credentials(url))
+    return NatsTransport(url, label)
 
 
 def _open_documents(url: str) -> Transport:
