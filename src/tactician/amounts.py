@@ -20,6 +20,8 @@ Seconds: TypeAlias = Annotated[float, Gt(0)]
 """A time that is more than nothing."""
 Delay: TypeAlias = Annotated[float, Ge(0)]
 """A time in seconds, or none."""
+Amount: TypeAlias = Annotated[float, Ge(0)]
+"""A number from 0 up, such as US dollars."""
 Factor: TypeAlias = Annotated[float, Ge(1)]
 """A factor by which a delay grows."""
 HttpStatus: TypeAlias = Annotated[int, Ge(100), Le(599)]

@@ -39,7 +39,7 @@ from tests.agents.team_causes import TEAM_CAUSES
 from tests.support.chat_server import ChatServer, Received, call, chunk, completion, sse, usage_chunk
 
 PNG = base64.b64encode(b"\x89PNG picture").decode()
-QUICK = RetryPolicySettings(server=RetryRuleSettings(base=0.01))
+QUICK = RetryPolicySettings(server=RetryRuleSettings.model_validate({"base": 0.01}))
 Cause = Callable[[Model, RunContext], Awaitable[object]]
 
 

@@ -27,5 +27,5 @@ def test_types_are_found_by_the_names_of_an_earlier_version(file: Path) -> None:
 
 
 def test_a_stored_error_is_found_by_its_earlier_name() -> None:
-    stored = {"on": ["tactician.runs.outcomes.errors.TurnLimitError"]}
+    stored = {"on": ["tactician.runs.errors.TurnLimitError"]}
     assert TypeAdapter(ActionRetryPolicy).validate_python(stored).on == (TurnLimitError,)

@@ -22,7 +22,7 @@ from tactician.a2a import RemoteAgent
 from tactician.errors import TacticianError
 from tactician.guardrails import GuardrailResult
 from tactician.serve import McpPublisher, app
-from tactician.serve.api.pictures import name_picture
+from tactician.serve.api.forms.pictures import name_picture
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.serve.ag_ui.newsroom import ask, read_stream

@@ -24,7 +24,7 @@ def parse_answer_text(text: str, request: PendingRequest) -> Response:
             return _parse_yes_or_no(text, request)
         case "approval":
             return approve() if _parse_yes_or_no(text, request) else reject()
-        case "tool":
+        case "tool" | "reply":
             return _parse_json(text)
         case "form":
             return text

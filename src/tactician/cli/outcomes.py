@@ -31,6 +31,7 @@ _EXAMPLES: Mapping[PendingKind, str] = {
     "confirmation": "yes",
     "form": "'JSON or text'",
     "tool": "'JSON or text'",
+    "reply": "'JSON or text'",
 }
 
 

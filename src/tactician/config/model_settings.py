@@ -6,9 +6,10 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from tactician.config.fields import Above, Dollars, Factor, Seconds, create_table
-from tactician.documents import DocumentModel
+from tactician.config.fields import Above, Dollars, create_table
+from tactician.documents import DocumentModel, form_of
 from tactician.errors import ConfigurationError
+from tactician.resilience import CircuitBreakerPolicy, RetryRule
 
 RoutingPolicy: TypeAlias = Literal["round_robin", "least_loaded", "sticky"]
 
@@ -25,13 +26,9 @@ class PriceSettings(DocumentModel):
     cache_write: Dollars | None = None
 
 
+@form_of(RetryRule, is_optional=True)
 class RetryRuleSettings(DocumentModel):
     """Line of `[models.router.retries]`; see `tactician.llm.RetryRule`. Omitted fields have its defaults."""
-
-    attempts: int | None = Field(default=None, ge=1)
-    base: Seconds | None = None
-    factor: Factor | None = None
-    longest: Seconds | None = None
 
 
 class RetryPolicySettings(DocumentModel):
@@ -47,14 +44,9 @@ class RetryPolicySettings(DocumentModel):
     statuses: frozenset[int] | None = None
 
 
+@form_of(CircuitBreakerPolicy, is_optional=True)
 class CircuitBreakerSettings(DocumentModel):
     """Settings of the `[models.router.circuit_breaker]` table; see `tactician.llm.CircuitBreakerPolicy`."""
-
-    failure_threshold: int | None = Field(default=None, ge=0)
-    window: Above | None = None
-    cooldown: Above | None = None
-    cooldown_factor: Factor | None = None
-    max_cooldown: Above | None = None
 
 
 class RouterSettings(DocumentModel):

@@ -16,7 +16,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from tactician.documents import DocumentModel, Problems, list_mistakes
+from tactician.documents import DocumentModel, Problems, form_of, list_mistakes
 from tactician.llm.feature_check import OnUnsupported
 from tactician.llm.model import Features
 from tactician.llm.provider import Provider
@@ -92,11 +92,9 @@ class _Auth(_Part):
     format: Annotated[str | None, AfterValidator(_with_key)] = None
 
 
+@form_of(ModelPrice)
 class _Price(_Part):
-    input: Annotated[float, Field(ge=0)]
-    output: Annotated[float, Field(ge=0)]
-    cache_read: Annotated[float, Field(ge=0)] | None = None
-    cache_write: Annotated[float, Field(ge=0)] | None = None
+    pass
 
 
 class _Spec(_Part):

@@ -8,6 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from tactician.amounts import Amount
 from tactician.events import encode
 from tactician.frozen import frozen
 
@@ -224,10 +225,10 @@ def _(tally: UsageTally, depth: int = 0) -> JsonValue:
 class ModelPrice:
     """US dollars per million tokens. Without prices of their own, cached tokens cost the input price."""
 
-    input: float
-    output: float
-    cache_read: float | None = None
-    cache_write: float | None = None
+    input: Amount
+    output: Amount
+    cache_read: Amount | None = None
+    cache_write: Amount | None = None
 
     def calculate_cost(self, usage: Usage) -> float:
         """Return the US dollars for the usage."""

@@ -204,6 +204,44 @@ class RunControl:
         return run_blocking(self.respond(run_id, request_id, response, role=role, by=by))
 
     @suggest_options
+    async def keep_answers(
+        self,
+        run_id: str,
+        responses: Mapping[str, Response],
+        *,
+        role: str | None = None,
+        by: str | None = None,
+        key: str | None = None,
+    ) -> bool:
+        """Keep answers to requests of a run that waits, and let any worker continue it.
+
+        Unlike `respond`, this continues nothing here, and what runs need not be registered here. A program that gets a
+        thousand answers keeps them all, and workers take one run after the other. Once this returns, the answers are in
+        the store.
+
+        Args:
+            run_id: the id of the run.
+            responses: the answers, by the ids of the requests.
+            role: the role of the person, as for `respond`.
+            by: the name of who answers, which the run keeps.
+            key: idempotency key of the answers. Given again with the same key, they are no error.
+
+        Returns:
+            False when the run has taken answers with this key before.
+
+        Raises:
+            ConfigurationError: when the platform has no store.
+            RunNotFoundError: when there is no such run.
+            RunConflictError: when somebody is continuing the run, or it has ended; an `AlreadyAnsweredError` when a
+                request has another answer: the first answer counts.
+            ResponseError: when the run does not wait for that, or the role is missing.
+            StoredStateError: when an answer cannot be stored.
+        """
+        if not self.services.is_durable:
+            raise ConfigurationError("Answers are kept in the store of the platform: Platform(store=...)")
+        return await self._runner.keep_answers(run_id, responses, Respondent(role, by, key))
+
+    @suggest_options
     async def resume(
         self, run_id: str, *objects: object, named: Named | None = None
     ) -> AgentProcess | RunResult[object]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Mapping
 from contextlib import aclosing, suppress
-from functools import partial
 from typing import Final, TypeAlias
 
 from typing_extensions import Unpack
@@ -27,8 +26,6 @@ from tactician.runs import (
     RunStarted,
     RunStatus,
     RunStore,
-    claim_to_answer,
-    keep_responses,
 )
 from tactician.stores import Lease
 
@@ -108,19 +105,12 @@ class RunClient:
         records = [] if key is None else await self._runs.find(idempotency_key=key)
         return records[0].run_id if records else None
 
-    async def answer(self, run_id: str, responses: Mapping[str, Response], respondent: Respondent = _ANYBODY) -> None:
-        """Keep answers to requests of a run that waits. The run takes them when somebody continues it.
-
-        Raises:
-            RunConflictError: when somebody else holds the run; an `AlreadyAnsweredError` when a request has an answer.
-            ResponseError: when the run does not wait for that, or the answer needs a role.
-            StoredStateError: when an answer cannot be stored.
-        """
-        context = self._platform.context().inside({Respondent: respondent})
-        claim = partial(self._claim_waiting, run_id)
-        claimed = await claim_to_answer(claim, run_id, responses.keys(), self._platform.services)
-        await keep_responses(*claimed, context, responses)
+    async def answer(self, run_id: str, responses: Mapping[str, Response], respondent: Respondent = _ANYBODY) -> bool:
+        """Keep answers to requests of a run, and wake the worker of this program; see `Platform.keep_answers`."""
+        role, name, key = respondent.role, respondent.name, respondent.key
+        is_new = await self._platform.keep_answers(run_id, responses, role=role, by=name, key=key)
         self._wake()
+        return is_new
 
     async def cancel(self, run_id: str, reason: str) -> RunStatus:
         """End a run for good, wherever it runs, and return its status. A run that has ended stays as it is.
@@ -237,11 +227,6 @@ class RunClient:
 
     async def _claim(self, run_id: str | None) -> tuple[RunRecord, Lease] | None:
         return await self._runs.claim(self._owner, self._lease, run_id=run_id, names=self._names)
-
-    async def _claim_waiting(self, run_id: str) -> tuple[RunRecord, Lease]:
-        if (claimed := await self._claim(run_id)) is None:
-            raise RunConflictError(f"The run {run_id} is being continued: answer again once it waits.")
-        return claimed
 
     async def _read_events(self, run_id: str) -> AsyncGenerator[Event]:
         """Yield the events of a run until it rests."""

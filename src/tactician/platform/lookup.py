@@ -17,6 +17,7 @@ from tactician.process import AgentProcess, IdleProcess, PlannedAgentSpec, Proce
 from tactician.runs import (
     PROCESS_KIND,
     REQUEST_KIND,
+    Checkpoint,
     DurableRun,
     LeaseTime,
     RunContext,
@@ -117,8 +118,16 @@ class RunLookup:
         if await self.is_process(run_id):
             process = await self.process(run_id)
             return process.result if process.status is RunStatus.COMPLETED else None
-        record = await self.record(run_id)
-        return read_output((await self._runs.load_state(record)).tree)
+        return read_output(await self.find_tree(run_id))
+
+    async def find_tree(self, run_id: str) -> Checkpoint:
+        """Return the checkpoint of a run, as it is stored.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+            StoredStateError: when it cannot be read.
+        """
+        return (await self._runs.load_state(await self.record(run_id))).tree
 
     def find_runnable(self, record: RunRecord) -> BaseRunnable[object]:
         """Return what runs, where that is not a process.

@@ -216,7 +216,7 @@ class Platform(RegisteredAgents, RunControl):
         In code that runs on this platform, it is a run inside the run around it.
 
         Args:
-            agent: an agent, a planned agent, an ensemble or any other Runnable; or the name of a registered one.
+            agent: an agent, a planned agent, an ensemble or any other Runnable; or a registered name.
             *objects: its input: a text, messages, or the values of an ensemble; for a planned agent also several
                 objects.
             **options: see `RunOptions`.

@@ -41,6 +41,8 @@ from tactician.runs import (
     Services,
     claim_to_answer,
     create_durable_run,
+    has_answer,
+    keep_responses,
 )
 from tactician.stores import DocumentStore, Lease
 
@@ -193,6 +195,23 @@ class Runner:
         async with self._hold_process(process):
             await process.run_step()
         return process
+
+    async def keep_answers(self, run_id: str, responses: Mapping[str, Response], respondent: Respondent) -> bool:
+        """Keep answers to requests of a run that waits, and make it due. Return whether they are new to the run."""
+        process = self._processes.find(run_id)
+        try:
+            if process is not None and self._takes_answers(process, responses):
+                for request_id, response in responses.items():
+                    await process.keep_answer(request_id, response, respondent)
+                return True
+            claim = partial(self._lookup.claim, run_id)
+            claimed = await claim_to_answer(claim, run_id, responses.keys(), self._services)
+            await keep_responses(*claimed, self._context().inside({Respondent: respondent}), responses)
+        except AlreadyAnsweredError:
+            if respondent.key is None or not has_answer(await self._lookup.find_tree(run_id), respondent.key):
+                raise
+            return False
+        return True
 
     async def _resume_run(self, run_id: str) -> RunResult[object]:
         record = await self._lookup.record(run_id)

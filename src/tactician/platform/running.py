@@ -32,7 +32,7 @@ class RunOptions(TypedDict, total=False):
 async def run_anything(
     runnable: Runnable, objects: Objects, context: RunContext, options: RunOptions
 ) -> RunResult[object]:
-    """Run a Runnable with an input of one or several objects.
+    """Run a Runnable with objects as its input.
 
     Raises:
         ConfigurationError: for an option that this Runnable does not take.

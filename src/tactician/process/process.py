@@ -41,6 +41,7 @@ from tactician.runs import (
     find_answered,
     keep_spent,
     record_authors,
+    record_key,
     save_inside,
 )
 
@@ -360,8 +361,19 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         self._state.responses[request_id] = response
         if self._context.checkpoint is not None:
             record_authors(self._context.checkpoint, [request_id], respondent.name)
+            record_key(self._context.checkpoint, [request_id], respondent.key)
         self._context.emit(RequestAnswered, request_id=request_id, by=respondent.name)
         respondent.report_acceptance()
+
+    async def keep_answer(self, request_id: str, response: Response, respondent: Respondent = NOBODY) -> None:
+        """Answer a pending request of a process that runs, and save the answer: an action of it may still run for long.
+
+        Raises:
+            ResponseError: as `answer`, and the other errors there.
+            LeaseLostError: when somebody else has taken the process over.
+        """
+        self.answer(request_id, response, respondent)
+        await self._driver.saver.save_step()
 
     def _find_open(self, request_id: str) -> PendingRequest:
         """Return a request without an answer that the process waits for.

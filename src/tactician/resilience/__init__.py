@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
+    from tactician.resilience.backoff import Random as Random
+    from tactician.resilience.backoff import RetryRule as RetryRule
     from tactician.resilience.backoff import compute_backoff as compute_backoff
     from tactician.resilience.backoff import draw_backoff as draw_backoff
     from tactician.resilience.circuit_breaker import CircuitBreaker as CircuitBreaker
@@ -15,7 +17,7 @@ else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
-            "tactician.resilience.backoff": "compute_backoff draw_backoff",
+            "tactician.resilience.backoff": "Random RetryRule compute_backoff draw_backoff",
             "tactician.resilience.circuit_breaker": "CircuitBreaker CircuitBreakerPolicy",
             "tactician.resilience.pace": "Pace",
             "tactician.resilience.rate_limiter": "RateLimiter",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from math import inf
 
+from tactician.amounts import Count, Factor, Seconds
 from tactician.frozen import frozen
 from tactician.resilience.backoff import compute_backoff
 
@@ -21,11 +22,11 @@ class CircuitBreakerPolicy:
         max_cooldown: maximum to which the cooldown grows, in seconds.
     """
 
-    failure_threshold: int = 5
-    window: float | None = None
-    cooldown: float = 5.0
-    cooldown_factor: float = 2.0
-    max_cooldown: float = 120.0
+    failure_threshold: Count = 5
+    window: Seconds | None = None
+    cooldown: Seconds = 5.0
+    cooldown_factor: Factor = 2.0
+    max_cooldown: Seconds = 120.0
 
     def compute_cooldown(self, openings: int) -> float:
         """Return the seconds of the next cooldown, after `openings` of them without a success."""

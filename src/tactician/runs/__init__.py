@@ -135,6 +135,7 @@ if TYPE_CHECKING:
     from tactician.runs.requests.respondents import find_author as find_author
     from tactician.runs.requests.respondents import has_answer as has_answer
     from tactician.runs.requests.respondents import record_authors as record_authors
+    from tactician.runs.requests.respondents import record_key as record_key
     from tactician.runs.runnable import Input as Input
     from tactician.runs.runnable import Runnable as Runnable
     from tactician.runs.runnable import is_conversation as is_conversation
@@ -202,7 +203,8 @@ else:
             "tactician.runs.reporting": "report_model_call report_retrieval",
             "tactician.runs.requests.answers": "StoredAnswer check_response restore_response save_response",
             "tactician.runs.requests.respondents": (
-                "NOBODY Respondent check_role create_answered_error find_answered find_author has_answer record_authors"
+                "NOBODY Respondent check_role create_answered_error find_answered find_author has_answer "
+                "record_authors record_key"
             ),
             "tactician.runs.runnable": (
                 "Input Runnable is_conversation messages_of need_member need_members need_named_members stream_events"

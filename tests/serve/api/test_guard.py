@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 
 from tactician.errors import ConfigurationError
 from tactician.serve import Person, RequestLimits, app, load_people
-from tactician.serve.api.guard import Callers
+from tactician.serve.api.serving.guard import Callers
 from tactician.serve.problems import ApiError
 from tests.serve.api.serving import create_platform, find, served, start
 

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from tactician import Platform
 from tactician.runs import RunHeader, RunRecord, RunStatus, RunStore
-from tactician.serve.api.run_pages import RunChoice, read_page
+from tactician.serve.api.runs.pages import RunChoice, read_page
 from tactician.stores import DocumentStore, MemoryStore, PostgresStore, SqliteStore, StoredDocument
 from tactician.testing import ScriptedModel
 from tests.serve.api.serving import served

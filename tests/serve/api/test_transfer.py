@@ -12,8 +12,8 @@ from starlette.datastructures import Headers
 from starlette.types import Message
 
 from tactician.serve import Person
-from tactician.serve.api.guard import Callers, RequestLimits
-from tactician.serve.api.sse import Streams
+from tactician.serve.api.serving.guard import Callers, RequestLimits
+from tactician.serve.api.serving.sse import Streams
 from tactician.serve.problems import ApiError
 from tests.serve.api.serving import create_platform, find, served, start
 from tests.serve.api.test_pictures import PNG

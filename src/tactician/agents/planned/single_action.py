@@ -36,14 +36,14 @@ def build_single_action(runnable: Runnable, output_type: type | None) -> Planned
     """
     name, ran, has_result = runnable.name, f"ran {runnable.name}", f"{runnable.name} has a result"
     # An output of any type may be missing, and must not be mistaken for an input: it has a name of its own.
-    given, binding = (object, _OUTPUT) if output_type is None else (output_type, DEFAULT_BINDING)
+    kind, binding = (object, _OUTPUT) if output_type is None else (output_type, DEFAULT_BINDING)
     action = ActionSpec(
         Action(name, {ran: False}, {ran: True, has_result: True}),
         runnable.description,
         partial(_perform, runnable),
         needs=(),
-        gives=(given.__name__,),
-        output_types=(given,),
+        gives=(kind.__name__,),
+        output_types=(kind,),
         output_binding=binding,
         sets=(has_result,),
         condition_ran=ran,
@@ -55,7 +55,7 @@ def build_single_action(runnable: Runnable, output_type: type | None) -> Planned
         name,
         runnable.description,
         (action,),
-        (GoalSpec(goal, runnable.description, (given,), binding),),
+        (GoalSpec(goal, runnable.description, (kind,), binding),),
         observations={condition: IsSet(condition) for condition in (ran, has_result)},
         instance=runnable,
         types={type_name(kind): kind for base in hints if isinstance(base, type) for kind in find_subclasses(base)},

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 from typing_extensions import TypeForm
 
+from tactician.data_fields import list_data_fields
+from tactician.documents import form_of
 from tactician.ensemble.values.delegation import (
-    DelegationPriority,
     DelegationRequest,
     DelegationResponse,
     DelegationStatus,
@@ -150,17 +151,11 @@ class DelegationLog:
         )
 
 
+@form_of(DelegationRequest)
 class _SavedRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
     id: str
-    role: str
-    task: str
-    expected_output: str
-    scope: dict[str, JsonValue]
-    priority: DelegationPriority
     output_type: str | None
-    max_output_retries: Annotated[int, Field(ge=0)]
-    metadata: dict[str, JsonValue]
 
 
 class _SavedResponse(BaseModel):
@@ -182,17 +177,9 @@ def encode_request(request: DelegationRequest, types: Types) -> object:
     if name is not None and types.get(name) is not kind:
         problem = f"delegation to {request.role!r}: its output type {name} cannot be stored"
         raise StoredStateError(f"{problem}: add it to Delegation(output_types=[...])")
-    return {
-        "id": request.id,
-        "role": request.role,
-        "task": request.task,
-        "expected_output": request.expected_output,
-        "scope": encode_value(dict(request.scope)),
-        "priority": request.priority.value,
-        "output_type": name,
-        "max_output_retries": request.max_output_retries,
-        "metadata": encode_value(dict(request.metadata)),
-    }
+    values = {field.name: getattr(request, field.name) for field in list_data_fields(DelegationRequest)}
+    mappings = {field: encode_value(dict(values[field])) for field in ("scope", "metadata")}
+    return {**values, **mappings, "priority": request.priority.value, "output_type": name}
 
 
 def decode_request(saved: object, types: Types) -> DelegationRequest:
@@ -204,19 +191,10 @@ def decode_request(saved: object, types: Types) -> DelegationRequest:
     """
     known = _SavedRequest.model_validate(saved)
     if known.output_type is not None and known.output_type not in types:
-        problem = f"the delegation to {known.role!r} has an unknown output type {known.output_type!r}"
+        problem = f"the delegation to {dict(known)['role']!r} has an unknown output type {known.output_type!r}"
         raise StoredStateError(f"{problem}: add it to Delegation(output_types=[...])")
-    return DelegationRequest(
-        known.role,
-        known.task,
-        expected_output=known.expected_output,
-        scope=known.scope,
-        priority=known.priority,
-        output_type=None if known.output_type is None else types[known.output_type],
-        max_output_retries=known.max_output_retries,
-        metadata=known.metadata,
-        id=known.id,
-    )
+    values: dict[str, Any] = dict(known)
+    return DelegationRequest(**{**values, "output_type": known.output_type and types[known.output_type]})
 
 
 def _encode_response(response: DelegationResponse) -> object:

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from pydantic import JsonValue
 from typing_extensions import TypeForm
 
-from tactician.amounts import Positive
+from tactician.amounts import Count, Positive
 from tactician.ensemble.values.argument_kinds import (
     COUNT,
     LIST,
@@ -85,7 +85,7 @@ class DelegationRequest:
     scope: Mapping[str, JsonValue] = field(default_factory=dict)
     priority: DelegationPriority = DelegationPriority.NORMAL
     output_type: TypeForm[object] | None = None
-    max_output_retries: int = 0
+    max_output_retries: Count = 0
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
     id: str = field(default_factory=new_id)
 

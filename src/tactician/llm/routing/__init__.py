@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from tactician.llm.routing.retries import RETRY_ONCE as RETRY_ONCE
     from tactician.llm.routing.retries import Failure as Failure
     from tactician.llm.routing.retries import ModelRetryPolicy as ModelRetryPolicy
-    from tactician.llm.routing.retries import RetryRule as RetryRule
     from tactician.llm.routing.router import ModelRouter as ModelRouter
     from tactician.llm.routing.router_arguments import create_router_arguments as create_router_arguments
     from tactician.llm.routing.token_estimate import Estimate as Estimate
     from tactician.llm.routing.token_estimate import estimate_tokens as estimate_tokens
     from tactician.resilience import CircuitBreakerPolicy as CircuitBreakerPolicy
+    from tactician.resilience import RetryRule as RetryRule
 else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
             "tactician.llm.routing.chat": "RoutedModel",
-            "tactician.resilience": "CircuitBreakerPolicy",
+            "tactician.resilience": "CircuitBreakerPolicy RetryRule",
             "tactician.llm.routing.deployment": (
                 "Deployment DeploymentStatus ServedModel create_deployments format_full_name"
             ),
@@ -49,7 +49,7 @@ else:
             ),
             "tactician.llm.routing.media": "RoutedEmbeddingModel RoutedImageModel",
             "tactician.llm.routing.policies": "LeastLoaded Policy PolicyName RoundRobin Sticky",
-            "tactician.llm.routing.retries": "NO_RETRY RETRY_IMMEDIATELY RETRY_ONCE Failure ModelRetryPolicy RetryRule",
+            "tactician.llm.routing.retries": "NO_RETRY RETRY_IMMEDIATELY RETRY_ONCE Failure ModelRetryPolicy",
             "tactician.llm.routing.router": "ModelRouter",
             "tactician.llm.routing.router_arguments": "create_router_arguments",
             "tactician.llm.routing.token_estimate": "Estimate estimate_tokens",

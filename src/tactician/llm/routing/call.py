@@ -14,9 +14,10 @@ from tactician.llm.routing.attempt import Attempt, OpenStream
 from tactician.llm.routing.call_settings import CallSettings
 from tactician.llm.routing.deployment_state import DeploymentState
 from tactician.llm.routing.policies import DeploymentStates
-from tactician.llm.routing.retries import Failure, RetryRule, classify_failure, format_attempts
+from tactician.llm.routing.retries import Failure, classify_failure, format_attempts
 from tactician.llm.routing.routes import Route, Stage
 from tactician.llm.time_limit import LimitedCall
+from tactician.resilience import RetryRule
 
 RequestT = TypeVar("RequestT")
 AnswerT = TypeVar("AnswerT")

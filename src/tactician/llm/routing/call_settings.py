@@ -5,9 +5,10 @@ from __future__ import annotations
 from tactician.clock import Clock
 from tactician.frozen import frozen
 from tactician.llm.routing.reporter import Reporter
-from tactician.llm.routing.retries import ModelRetryPolicy, Random
+from tactician.llm.routing.retries import ModelRetryPolicy
 from tactician.llm.routing.token_estimate import Estimate
 from tactician.llm.time_limit import TimeLimit
+from tactician.resilience import Random
 
 
 @frozen

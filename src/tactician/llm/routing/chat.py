@@ -14,9 +14,10 @@ from tactician.llm.request_adapter import adapt_request
 from tactician.llm.routing.attempt import Attempt, Started
 from tactician.llm.routing.call import Restorer, RoutedCall
 from tactician.llm.routing.call_settings import CallSettings
-from tactician.llm.routing.retries import PASSING_FAILURES, SINGLE_ATTEMPT, Failure, RetryRule
+from tactician.llm.routing.retries import PASSING_FAILURES, SINGLE_ATTEMPT, Failure
 from tactician.llm.routing.routes import Route, RouteTable, Stage
 from tactician.llm.usage import NO_USAGE
+from tactician.resilience import RetryRule
 
 
 class ChatCall(RoutedCall[ModelRequest, Started]):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import TypeAlias
 
 from tactician.errors import (
     AuthenticationError,
@@ -23,10 +22,7 @@ from tactician.errors import (
 )
 from tactician.frozen import frozen
 from tactician.grammar import format_count
-from tactician.resilience import draw_backoff
-
-Random: TypeAlias = Callable[[], float]
-"""Function that returns a number from 0 up to, but not including, 1."""
+from tactician.resilience import RetryRule
 
 
 class Failure(StrEnum):
@@ -43,30 +39,6 @@ class Failure(StrEnum):
     UNFIT = "unfit"
     INVALID = "invalid"
     OTHER = "other"
-
-
-@frozen(kw_only=True)
-class RetryRule:
-    """Number of attempts after a kind of failure, and the pauses between them at the same instance.
-
-    The pause is AWS's "full jitter" (M. Brooker, *Exponential Backoff And Jitter*, 2015): anything from nothing up to
-    `min(longest, base * factor ** (attempt - 1))`, so that those who failed together do not come back together.
-
-    Attributes:
-        attempts: maximum number of attempts at a call that ends with this failure; 1 means no retry.
-        base: maximum seconds of the first pause.
-        factor: growth of the maximum with each pause.
-        longest: maximum seconds of any pause.
-    """
-
-    attempts: int = 3
-    base: float = 1.0
-    factor: float = 2.0
-    longest: float = 60.0
-
-    def draw_delay(self, attempt: int, random: Random) -> float:
-        """Return the seconds to wait after so many attempts."""
-        return draw_backoff(attempt, base=self.base, factor=self.factor, longest=self.longest, random=random)
 
 
 RETRY_IMMEDIATELY = RetryRule(base=0.0)

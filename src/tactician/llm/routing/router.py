@@ -30,7 +30,7 @@ from tactician.llm.routing.features import intersect_features
 from tactician.llm.routing.media import RoutedEmbeddingModel, RoutedImageModel
 from tactician.llm.routing.policies import Policy, PolicyName, find_policy_factory
 from tactician.llm.routing.reporter import Reporter
-from tactician.llm.routing.retries import ModelRetryPolicy, Random
+from tactician.llm.routing.retries import ModelRetryPolicy
 from tactician.llm.routing.router_arguments import (
     RouterChanges,
     change_settings,
@@ -41,7 +41,7 @@ from tactician.llm.routing.routes import PoolSettings, RouteTable
 from tactician.llm.routing.token_estimate import Estimate, estimate_tokens
 from tactician.llm.time_limit import TimeLimit
 from tactician.llm.usage import NO_USAGE, Usage
-from tactician.resilience import CircuitBreakerPolicy
+from tactician.resilience import CircuitBreakerPolicy, Random
 from tactician.suggestions import suggest_options
 
 NO_FALLBACKS: Mapping[str, Sequence[str]] = MappingProxyType({})

@@ -10,8 +10,8 @@ from tactician.config import ModelSettings, RouterSettings
 from tactician.documents import make_document, validate_document
 from tactician.llm.routing.deployment import CallLimits
 from tactician.llm.routing.policies import PolicyName
-from tactician.llm.routing.retries import ModelRetryPolicy, RetryRule
-from tactician.resilience import CircuitBreakerPolicy
+from tactician.llm.routing.retries import ModelRetryPolicy
+from tactician.resilience import CircuitBreakerPolicy, RetryRule
 
 
 class RouterArguments(TypedDict):

@@ -33,8 +33,8 @@ class RunReader:
     async def list_waiting(self, limit: int = 1000) -> list[RunView]:
         """Return the runs that wait for somebody, or of which a part does while others continue, oldest first."""
         stored = [view_record(record) for record in await self._store.find_waiting(limit=limit)]
-        here = (process for process in self._processes.values() if _is_in_memory(process) and process.pending)
-        return stored + [view_process(process) for process in here]
+        here = [view_process(process) for process in self._processes.values() if _is_in_memory(process)]
+        return [*filter(_asks_people, stored), *(view for view in here if view.pending and _asks_people(view))]
 
     async def list(
         self,
@@ -157,6 +157,11 @@ class RunReader:
             await self._with_children(view, around) for view in inside
         ]
         return RunTree(run, tuple(children))
+
+
+def _asks_people(view: RunView) -> bool:
+    """Return whether a run that waits needs a person, and not only the replies of other programs."""
+    return not view.pending or any(request.is_for_people for request in view.pending)
 
 
 def _is_in_memory(process: AgentProcess | IdleProcess) -> bool:

@@ -11,7 +11,7 @@ import pydantic
 from tactician.frozen import frozen
 from tactician.llm import JsonSchema, ToolCall
 
-PendingKind: TypeAlias = Literal["approval", "tool", "form", "confirmation"]
+PendingKind: TypeAlias = Literal["approval", "tool", "form", "confirmation", "reply"]
 
 
 @frozen
@@ -21,7 +21,7 @@ class PendingRequest:
     Attributes:
         id: by what a response names it; unique within the run.
         kind: `"approval"` (may this tool be called?), `"tool"` (call this tool, and say what it gave), `"form"` (fill
-            this in), or `"confirmation"` (yes or no).
+            this in), `"confirmation"` (yes or no), or `"reply"` (the reply of another program, which no person gives).
         prompt: what is asked, for a person.
         call: the tool call that waits, if any.
         path: the names of the runs that led here, outermost first.
@@ -48,6 +48,11 @@ class PendingRequest:
     required_role: str | None = None
     key: str | None = None
     client_request: Mapping[str, pydantic.JsonValue] | None = None
+
+    @property
+    def is_for_people(self) -> bool:
+        """True when a person or the caller may answer; false for the reply of another program."""
+        return self.kind != "reply"
 
     def is_overdue(self, now: float) -> bool:
         """Return whether nobody has answered in time, so that the default is the answer."""
@@ -91,7 +96,8 @@ def reject(reason: str = "") -> Approval:
 Response: TypeAlias = object
 """To an `"approval"`: an `Approval`, or `True` or `False`, or what the tool gave when the caller has called it itself.
 To a `"tool"`: what the tool gave, as text or any object that has a JSON form; an exception tells that it failed.
-To a `"form"`: JSON in its shape, or the object itself; to a `"confirmation"`: `True` or `False`. To both, `reject`."""
+To a `"form"`: JSON in its shape, or the object itself; to a `"confirmation"`: `True` or `False`. To both, `reject`.
+To a `"reply"`: JSON."""
 
 
 class ReportedError(Exception):

@@ -26,7 +26,8 @@ def list_questions(pending: Iterable[PendingRequest], settings: A2aSettings) -> 
     return tuple(
         request
         for request in pending
-        if not request.is_answered
+        if request.is_for_people
+        and not request.is_answered
         and request.required_role is None
         and (request.kind != "approval" or settings.lets_callers_approve)
     )

@@ -44,7 +44,11 @@ class Resumption:
         Raises:
             ResponseError: when the client does not answer all that the run waits for, or too late.
         """
-        asked = {request.id: request for request in pending if not (request.is_answered or request.id in answered)}
+        asked = {
+            request.id: request
+            for request in pending
+            if request.is_for_people and not (request.is_answered or request.id in answered)
+        }
         if unknown := self.entries.keys() - asked.keys():
             raise ResponseError(f"The run {self.run_id} does not wait for {', '.join(sorted(unknown))}.")
         if missing := asked.keys() - self.entries.keys():

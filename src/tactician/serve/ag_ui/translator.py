@@ -131,7 +131,7 @@ class EventTranslator:
                 yield from write_call(request.call, call_id, None, owner)
             if call_id is not None and self._is_frontend(request):
                 calls.append(call_id)
-            else:
+            elif request.is_for_people:
                 interrupts.append(create_interrupt(run_id, request, call_id, owner))
         if self._state.has_begun:
             yield self._state.snapshot()

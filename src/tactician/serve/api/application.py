@@ -16,16 +16,15 @@ from starlette.routing import BaseRoute, Route
 
 from tactician.serve.api.agents import AGENT_OPERATIONS
 from tactician.serve.api.conversations import CONVERSATION_OPERATIONS
-from tactician.serve.api.event_streams import EVENT_OPERATIONS
-from tactician.serve.api.guard import Callers, Guard
-from tactician.serve.api.health import HEALTH_OPERATIONS
-from tactician.serve.api.inspection import INSPECTION_OPERATIONS
 from tactician.serve.api.openapi import build_openapi
-from tactician.serve.api.operations import ApiOperation, group_routes
-from tactician.serve.api.overview import OVERVIEW_OPERATIONS
-from tactician.serve.api.runs import RUN_OPERATIONS
-from tactician.serve.api.server import ApiServer
-from tactician.serve.api.time_limit import RequestTimeLimit
+from tactician.serve.api.overview import HEALTH_OPERATIONS, OVERVIEW_OPERATIONS
+from tactician.serve.api.runs.event_streams import EVENT_OPERATIONS
+from tactician.serve.api.runs.inspection import INSPECTION_OPERATIONS
+from tactician.serve.api.runs.runs import RUN_OPERATIONS
+from tactician.serve.api.serving.guard import Callers, Guard
+from tactician.serve.api.serving.operations import ApiOperation, group_routes
+from tactician.serve.api.serving.server import ApiServer
+from tactician.serve.api.serving.time_limit import RequestTimeLimit
 from tactician.serve.api.uploads import UPLOAD_OPERATIONS, UPLOADS_PATH
 from tactician.serve.bodies import BodyLimit
 from tactician.serve.problems import ApiError, describe_problem

@@ -11,7 +11,7 @@ from typing import Final, cast
 from pydantic import JsonValue
 from starlette.responses import Response
 
-from tactician.conversation import Conversation, find_run_id
+from tactician.conversation import Conversation, ConversationSummary, find_run_id
 from tactician.errors import ConversationNotFoundError, TacticianError
 from tactician.events import Event
 from tactician.llm import messages_to_data
@@ -19,23 +19,94 @@ from tactician.loggers import get_logger
 from tactician.loop import TextReceived
 from tactician.people import Person
 from tactician.process import MessageSent, ProgressReported
-from tactician.runs import RunCompleted, RunResult, format_output
+from tactician.runs import RunCompleted, RunResult, RunStatus, RunStore, format_output
 from tactician.secrets import mask_secrets
-from tactician.serve.api.conversation_list import LIST_CONVERSATIONS
-from tactician.serve.api.forms import AnswerTextForm, ConversationForm, Form, MessageForm
-from tactician.serve.api.idempotency import create_message_key
-from tactician.serve.api.operations import ApiOperation, Call
-from tactician.serve.api.pictures import find_picture, link_pictures, send_picture
-from tactician.serve.api.server import ApiServer
-from tactician.serve.api.sse import format_event, format_problem
+from tactician.serve.api.forms.forms import (
+    AnswerTextForm,
+    ConversationEntryForm,
+    ConversationForm,
+    ConversationsForm,
+    Form,
+    MessageForm,
+)
+from tactician.serve.api.forms.pictures import find_picture, link_pictures, send_picture
+from tactician.serve.api.forms.views import show_requests
+from tactician.serve.api.forms.visibility import CONVERSATIONS_ROLE, may_read_conversation
+from tactician.serve.api.serving.idempotency import create_message_key
+from tactician.serve.api.serving.operations import ApiOperation, Call, count_up_to
+from tactician.serve.api.serving.server import ApiServer
+from tactician.serve.api.serving.sse import format_event, format_problem
 from tactician.serve.api.uploads import read_pictures
-from tactician.serve.api.views import show_requests
-from tactician.serve.api.visibility import CONVERSATIONS_ROLE, may_read_conversation
 from tactician.serve.problems import ApiError, describe_failure
 from tactician.service import AgentOptions, AgentService
 
+_MOST: Final = 200
+_LARGEST: Final = 2**53
+_PAGES: Final = 20
+"""Pages of the store that a request reads at most, however few conversations the caller may read."""
 _logger = get_logger(__name__)
 _PATH: Final = "/api/conversations/{conversation_id}"
+
+
+async def list_conversations(call: Call) -> ConversationsForm:
+    """Return the conversations that the caller may read, the newest first."""
+    limit, after = call.find_number("limit", 50, _MOST), call.find_number("after", 0, _LARGEST) or None
+    agent = call.request.query_params.get("agent", "")
+    readable: list[ConversationSummary] = []
+    for _ in range(_PAGES):
+        page = await call.server.platform.conversations.find_summaries(limit=_MOST, after=after)
+        for summary in page:
+            if len(readable) == limit:
+                return await _show(call, readable, after)
+            after = summary.number
+            if may_read_conversation(call.person, summary.user) and agent in ("", _find_agent(call.server, summary)):
+                readable.append(summary)
+        if len(page) < _MOST:
+            return await _show(call, readable, None)
+    return await _show(call, readable, after)
+
+
+async def _show(call: Call, readable: list[ConversationSummary], after: int | None) -> ConversationsForm:
+    entries = [await _show_entry(call, summary) for summary in readable]
+    return ConversationsForm(conversations=tuple(entries), next=after)
+
+
+async def _show_entry(call: Call, summary: ConversationSummary) -> ConversationEntryForm:
+    store = RunStore(call.server.platform.store)
+    record = None if summary.run_id is None else await store.load_readable(summary.run_id)
+    return ConversationEntryForm(
+        id=summary.id,
+        agent=_find_agent(call.server, summary),
+        title=call.viewer.mask(summary.title),
+        changed_at=summary.changed_at,
+        run_id=summary.run_id,
+        waiting=record is not None and record.status is RunStatus.WAITING,
+    )
+
+
+def _find_agent(server: ApiServer, summary: ConversationSummary) -> str | None:
+    """Return the id of the agent of a conversation: a chatbot of a planned agent has stored the agent's name."""
+    agents = server.platform.agents_by_id
+    if summary.agent is None or summary.agent in agents:
+        return summary.agent
+    names = ((agent_id, {agent.name, getattr(agent, "agent_name", "")}) for agent_id, agent in agents.items())
+    return next((agent_id for agent_id, of_agent in names if summary.agent in of_agent), summary.agent)
+
+
+LIST_CONVERSATIONS: Final = ApiOperation(
+    "GET",
+    "/api/conversations",
+    list_conversations,
+    "List the conversations that you may read, the newest first",
+    ConversationsForm,
+    right=None,
+    query={
+        "agent": "Id of the agent",
+        "limit": "Number of conversations at most; 50 by default",
+        "after": "Number of the conversation before the first: `next` of the page before",
+    },
+    query_types={"limit": count_up_to(_MOST), "after": count_up_to(_LARGEST)},
+)
 
 
 async def send_message(call: Call) -> Form | Response:

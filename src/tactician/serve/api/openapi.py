@@ -11,10 +11,10 @@ from pydantic import BaseModel, JsonValue
 from pydantic.json_schema import models_json_schema
 
 from tactician.runs import Runnable
-from tactician.serve.api.forms import Form, ProblemForm, RunForm, StartForm
-from tactician.serve.api.inputs import needs_input
-from tactician.serve.api.operations import ApiOperation
-from tactician.serve.api.views import show_agent
+from tactician.serve.api.agents import needs_input
+from tactician.serve.api.forms.forms import Form, ProblemForm, RunForm, StartForm
+from tactician.serve.api.forms.views import show_agent
+from tactician.serve.api.serving.operations import ApiOperation
 
 _REFERENCE: Final = "#/components/schemas/{model}"
 _PARAMETER: Final = re.compile(r"\{(\w+)\}")

@@ -1,19 +1,20 @@
-"""Operations on what is not a single run: who calls, what waits for people, the models, and the store."""
+"""Operations on what is not a single run: the server, who calls, what waits for people, the models, and the store."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from math import inf, isfinite
+from operator import attrgetter
 from typing import Final
 
 from starlette.datastructures import QueryParams
+from starlette.responses import PlainTextResponse, Response
 
 from tactician.llm import DeploymentStatus, ObservedModelSource
 from tactician.platform import METER_SPAN, RunView, UsePoint
-from tactician.serve.api.forms import RequestForm
-from tactician.serve.api.inputs import find_run_names
-from tactician.serve.api.operations import ApiOperation, Call, count_up_to
-from tactician.serve.api.overview_forms import (
+from tactician.serve.api.agents import find_run_names
+from tactician.serve.api.forms.forms import Form, HealthForm, RequestForm
+from tactician.serve.api.forms.overview_forms import (
     DeploymentForm,
     HeldRunForm,
     MeForm,
@@ -25,22 +26,20 @@ from tactician.serve.api.overview_forms import (
     UsePointForm,
     WorkerForm,
 )
-from tactician.serve.api.views import show_requests
-from tactician.serve.api.visibility import ANYBODY, sees_run
+from tactician.serve.api.forms.views import show_requests
+from tactician.serve.api.forms.visibility import ANYBODY, sees_run
+from tactician.serve.api.serving.operations import ApiOperation, Call, count_up_to
+from tactician.serve.problems import ApiError
 
 _MOST_RUNS: Final = 10_000
 _MOST_IDS: Final = 100
+_METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 async def show_me(call: Call) -> MeForm:
     """Return who calls, and what the person may do."""
     person = call.person
-    return MeForm(
-        name=person.name,
-        roles=tuple(sorted(person.roles)),
-        rights=tuple(sorted(person.rights)),
-        has_every_role=person.has_every_role,
-    )
+    return MeForm.show(person, roles=tuple(sorted(person.roles)), rights=tuple(sorted(person.rights)))
 
 
 async def list_open_requests(call: Call) -> OpenRequestsForm:
@@ -51,7 +50,9 @@ async def list_open_requests(call: Call) -> OpenRequestsForm:
     entries = [
         _show_open(run, request)
         for run in runs
-        for request in show_requests(run.pending, call.person, sees_run=sees_run(call.person, run.user))
+        for request in show_requests(
+            filter(attrgetter("is_for_people"), run.pending), call.person, sees_run=sees_run(call.person, run.user)
+        )
     ]
     roles = tuple(sorted({entry.request.role for entry in entries if entry.request.role is not None}))
     names = find_run_names(call, query.getlist("agent"))
@@ -106,27 +107,15 @@ def _rank(entry: OpenRequestForm) -> tuple[float, float]:
 
 
 def _show_deployment(status: DeploymentStatus) -> DeploymentForm:
-    cooldown = status.cooldown_seconds
-    return DeploymentForm(
-        instance=status.instance,
-        model=status.model,
-        kind=status.kind,
+    cooldown, usage = status.cooldown_seconds, status.usage
+    return DeploymentForm.show(
+        status,
         circuit=_name_circuit(status),
-        in_flight=status.in_flight,
-        waiting=status.waiting,
-        max_concurrency=status.max_concurrency,
-        requests_per_second=status.requests_per_second,
-        tokens_per_second=status.tokens_per_second,
-        requests=status.requests,
-        answers=status.answers,
-        failures=status.failures,
         last_failure=status.failure,
         cooldown_seconds=cooldown if cooldown and isfinite(cooldown) else None,
-        input_tokens=status.usage.input_tokens,
-        output_tokens=status.usage.output_tokens,
-        cost=status.usage.cost,
-        latency=status.latency,
-        average_latency=status.average_latency,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=usage.cost,
     )
 
 
@@ -182,4 +171,37 @@ OVERVIEW_OPERATIONS: Final = (
     ),
     ApiOperation("GET", "/api/models", list_models, "List the models and their use", ModelsForm),
     ApiOperation("GET", "/api/store", show_store, "Show the store and its workers", StoreForm),
+)
+
+
+async def check_life(call: Call) -> Form:
+    """Report that the server is alive."""
+    return HealthForm()
+
+
+async def check_readiness(call: Call) -> Form:
+    """Report that the server continues runs, and that its store answers."""
+    if not call.server.host.is_ready:
+        raise ApiError(503, "The server is not started, or about to stop.")
+    await call.server.platform.runs(limit=1)
+    return HealthForm()
+
+
+async def show_metrics(call: Call) -> Response:
+    """Return figures in the text format of Prometheus."""
+    statuses = await call.server.platform.count_runs()
+    lines = ["# HELP tactician_runs Runs in the store, by status.", "# TYPE tactician_runs gauge"]
+    lines += [f'tactician_runs{{status="{status}"}} {count}' for status, count in sorted(statuses.items())]
+    for name, kind, purpose, value in (
+        ("tactician_events_total", "counter", "Events since the server started.", call.server.feed.last),
+        ("tactician_streams", "gauge", "Open streams of events.", call.server.streams.open),
+    ):
+        lines += [f"# HELP {name} {purpose}", f"# TYPE {name} {kind}", f"{name} {value}"]
+    return PlainTextResponse("\n".join(lines) + "\n", media_type=_METRICS_TYPE)
+
+
+HEALTH_OPERATIONS: Final = (
+    ApiOperation("GET", "/livez", check_life, "Liveness check", HealthForm, None),
+    ApiOperation("GET", "/readyz", check_readiness, "Readiness check", HealthForm, None),
+    ApiOperation("GET", "/metrics", show_metrics, "Show figures for Prometheus", media_type="text/plain"),
 )

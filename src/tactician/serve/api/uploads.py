@@ -17,9 +17,9 @@ from tactician.frozen import frozen
 from tactician.llm import Image
 from tactician.people import Person
 from tactician.platform import read_picture
-from tactician.serve.api.forms import PictureForm
-from tactician.serve.api.operations import ApiOperation, Call
-from tactician.serve.api.pictures import send_picture
+from tactician.serve.api.forms.forms import PictureForm
+from tactician.serve.api.forms.pictures import send_picture
+from tactician.serve.api.serving.operations import ApiOperation, Call
 from tactician.serve.problems import ApiError
 from tactician.stores import DocumentStore, StoredDocument
 

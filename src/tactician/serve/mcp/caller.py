@@ -65,6 +65,8 @@ class Caller:
 
     def can_answer(self, request: PendingRequest) -> bool:
         """Return whether the client can show the form of a request, or ask its model, or list its roots."""
+        if not request.is_for_people:
+            return False
         capabilities = self._request.session.client_capabilities
         match find_method(request):
             case method if method == SAMPLING:

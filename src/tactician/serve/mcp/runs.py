@@ -131,6 +131,8 @@ class ClientRuns:
 
     def _may_callers_answer(self, request: PendingRequest) -> bool:
         """Return whether the tool may answer a request. A model calls it, whatever person it has asked."""
+        if not request.is_for_people:
+            return False
         return self._lets_callers_approve or (request.kind != "approval" and request.required_role is None)
 
     async def _ask_person(self, entry: RunEntry, run_id: str, request: PendingRequest, caller: Caller) -> CallResult:

@@ -14,12 +14,12 @@ from tactician.frozen import frozen
 from tactician.platform import EventFeed, FeedEntry, RecordedEvent
 from tactician.process import ProcessEnded
 from tactician.runs import RunEnded, RunStatus
-from tactician.serve.api.history import create_end, read_earlier
-from tactician.serve.api.operations import ApiOperation, Call
-from tactician.serve.api.pictures import find_picture_address, link_event, link_pictures
-from tactician.serve.api.run_lookup import find_run, present_run
-from tactician.serve.api.sse import COMMENT, format_event
-from tactician.serve.api.visibility import READERS, find_owner
+from tactician.serve.api.forms.pictures import find_picture_address, link_event, link_pictures
+from tactician.serve.api.forms.visibility import READERS, find_owner
+from tactician.serve.api.runs.history import create_end, read_earlier
+from tactician.serve.api.runs.lookup import find_run, present_run
+from tactician.serve.api.serving.operations import ApiOperation, Call
+from tactician.serve.api.serving.sse import COMMENT, format_event
 from tactician.serve.problems import ApiError
 from tactician.trace import write_event
 

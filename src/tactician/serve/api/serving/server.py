@@ -10,8 +10,8 @@ from typing import Final, TypeVar
 from tactician.clock import Timeout
 from tactician.platform import Host, Platform
 from tactician.secrets import Masking
-from tactician.serve.api.guard import RequestLimits
-from tactician.serve.api.sse import Streams
+from tactician.serve.api.serving.guard import RequestLimits
+from tactician.serve.api.serving.sse import Streams
 from tactician.serve.problems import find_status
 
 T = TypeVar("T")

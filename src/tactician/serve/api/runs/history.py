@@ -11,7 +11,7 @@ from tactician.events import Event, event_from_json
 from tactician.platform import FeedEntry, RecordedEvent, RunView
 from tactician.process import ProcessEnded
 from tactician.runs import PROCESS_KIND, RunEnded, RunStarted, RunStatus
-from tactician.serve.api.server import ApiServer
+from tactician.serve.api.serving.server import ApiServer
 from tactician.trace import CaptureMode
 
 

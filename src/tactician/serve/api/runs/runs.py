@@ -13,17 +13,17 @@ from tactician.errors import RunConflictError
 from tactician.llm import Text, UserMessage
 from tactician.platform import RunView
 from tactician.runs import Runnable, RunStatus, approve, reject
-from tactician.serve.api.forms import AnswerForm, RunDetailsForm, RunForm, RunsForm, StartForm, StepsForm
-from tactician.serve.api.idempotency import scope_key
-from tactician.serve.api.inputs import find_run_names, find_runnable, read_agent_input, reads_messages
-from tactician.serve.api.operations import ApiOperation, Call, count_up_to
-from tactician.serve.api.pictures import send_picture
-from tactician.serve.api.run_lookup import find_request, find_result, find_run, find_tree, present_run
-from tactician.serve.api.run_pages import RunChoice, read_page
-from tactician.serve.api.run_pictures import find_run_picture
+from tactician.serve.api.agents import find_run_names, find_runnable, read_agent_input, reads_messages
+from tactician.serve.api.forms.forms import AnswerForm, RunDetailsForm, RunForm, RunsForm, StartForm, StepsForm
+from tactician.serve.api.forms.pictures import send_picture
+from tactician.serve.api.forms.views import conceal_run, show_run, show_step, show_tree
+from tactician.serve.api.forms.visibility import ANYBODY, READERS, find_owner, sees_run
+from tactician.serve.api.runs.lookup import find_request, find_result, find_run, find_tree, present_run
+from tactician.serve.api.runs.pages import RunChoice, read_page
+from tactician.serve.api.runs.pictures import find_run_picture
+from tactician.serve.api.serving.idempotency import scope_key
+from tactician.serve.api.serving.operations import ApiOperation, Call, count_up_to
 from tactician.serve.api.uploads import read_pictures
-from tactician.serve.api.views import conceal_run, show_run, show_step, show_tree
-from tactician.serve.api.visibility import ANYBODY, READERS, find_owner, sees_run
 from tactician.serve.problems import ApiError
 
 _LONGEST_PAGE: Final = 1000

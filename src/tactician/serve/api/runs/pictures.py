@@ -8,11 +8,11 @@ from tactician.events import encode, event_to_json
 from tactician.llm import Image, messages_to_data
 from tactician.platform import RunTree
 from tactician.runs import RunStore
-from tactician.serve.api.history import list_events
-from tactician.serve.api.operations import Call
-from tactician.serve.api.pictures import find_picture
-from tactician.serve.api.run_lookup import find_result, find_tree
-from tactician.serve.api.viewer import Viewer
+from tactician.serve.api.forms.pictures import find_picture
+from tactician.serve.api.forms.viewer import Viewer
+from tactician.serve.api.runs.history import list_events
+from tactician.serve.api.runs.lookup import find_result, find_tree
+from tactician.serve.api.serving.operations import Call
 
 
 async def find_run_picture(call: Call, run_id: str, name: str) -> Image | None:

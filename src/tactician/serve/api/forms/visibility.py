@@ -24,7 +24,7 @@ def sees_run(person: Person, user: str | None) -> bool:
 
 def may_answer(person: Person, request: PendingRequest, *, sees_run: bool) -> bool:
     """Return whether a person may answer a request: with its role, or where it needs none, with sight of its run."""
-    if "answer" not in person.rights:
+    if "answer" not in person.rights or not request.is_for_people:
         return False
     role = request.required_role
     return sees_run if role is None else person.find_role(role) is not None

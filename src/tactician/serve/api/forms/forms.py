@@ -1,10 +1,17 @@
-"""Forms of what callers send and get, as the OpenAPI document describes them."""
+"""Forms of what callers send and get, as the OpenAPI document describes them.
+
+A form of an object of the program takes its fields from the class of the object, and writes only what differs.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from tactician.diagrams import DiagramEdge, DiagramNode
+from tactician.documents import form_of
+from tactician.platform import RunView, StepView
 
 Text = Annotated[str, Field(max_length=200)]
 Pictures = Annotated[tuple[str, ...], Field(max_length=20)]
@@ -14,6 +21,12 @@ class Form(BaseModel):
     """Part of a request or a response."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def show(cls, source: object, **shown: object) -> Self:
+        """Return the form of an object: the attributes that the form has too, unless they are shown otherwise."""
+        values: dict[str, Any] = {name: getattr(source, name) for name in cls.model_fields if hasattr(source, name)}
+        return cls(**values | shown)
 
 
 class StartForm(Form):
@@ -94,28 +107,21 @@ class UsageForm(Form):
     cost: float | None
 
 
+@form_of(
+    RunView,
+    only=(
+        *("id", "kind", "status", "started_at", "changed_at", "seconds", "goal", "failure", "output", "steps"),
+        *("parent_id", "was_interrupted", "worker", "lease_ends_at"),
+    ),
+)
 class RunForm(Form):
     """Run as it stands. Its `status` is also in the words that clients of jobs use, as `job_status`."""
 
-    id: str
     agent: str
-    kind: str
-    status: str
     job_status: Literal["in_progress", "completed", "failed", "waiting", "cancelled", "unknown"]
-    started_at: float | None = None
-    changed_at: float | None = None
-    seconds: float
     usage: UsageForm
     pending: tuple[RequestForm, ...] = ()
-    goal: str | None = None
-    failure: str | None = None
-    output: str = ""
     result: JsonValue = None
-    steps: int = 0
-    parent_id: str | None = None
-    was_interrupted: bool = False
-    worker: str = ""
-    lease_ends_at: float | None = None
 
 
 class ActionForm(Form):
@@ -138,16 +144,13 @@ class ObjectForm(Form):
     is_hidden: bool
 
 
-class ModelUsageForm(Form):
+class ModelUsageForm(UsageForm):
     """Tokens, calls and cost of a model. A cost that is not known is null."""
 
     model: str
     calls: int
-    input_tokens: int
-    output_tokens: int
     cached_tokens: int
     thinking_tokens: int
-    cost: float | None
 
 
 class RunDetailsForm(Form):
@@ -208,16 +211,9 @@ class TraceForm(Form):
     nodes: tuple[dict[str, JsonValue], ...]
 
 
+@form_of(StepView, only=("number", "kind", "name", "detail", "path", "at", "seconds"))
 class StepForm(Form):
     """Step of a run, from which `fork` starts another."""
-
-    number: int
-    kind: str
-    name: str
-    detail: str
-    path: tuple[str, ...]
-    at: float
-    seconds: float
 
 
 class StepsForm(Form):
@@ -261,21 +257,14 @@ class AgentsForm(Form):
     agents: tuple[AgentForm, ...]
 
 
+@form_of(DiagramNode, without=("status",))
 class DiagramNodeForm(Form):
     """Node of a drawing, with the lines of its label."""
 
-    id: str
-    lines: tuple[str, ...]
-    shape: str
 
-
+@form_of(DiagramEdge)
 class DiagramEdgeForm(Form):
     """Edge of a drawing, between the ids of two nodes."""
-
-    source: str
-    target: str
-    label: str
-    style: str
 
 
 class DiagramForm(Form):

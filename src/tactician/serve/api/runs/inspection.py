@@ -7,11 +7,11 @@ from typing import Final
 from tactician.events import encode
 from tactician.planning import Explanation, Plan
 from tactician.process import PlanMade
-from tactician.serve.api.forms import PlanForm, PlansForm, PlanStepForm, TraceForm
-from tactician.serve.api.history import list_events
-from tactician.serve.api.operations import ApiOperation, Call
-from tactician.serve.api.run_lookup import find_run
-from tactician.serve.api.visibility import READERS
+from tactician.serve.api.forms.forms import PlanForm, PlansForm, PlanStepForm, TraceForm
+from tactician.serve.api.forms.visibility import READERS
+from tactician.serve.api.runs.history import list_events
+from tactician.serve.api.runs.lookup import find_run
+from tactician.serve.api.serving.operations import ApiOperation, Call
 from tactician.trace import CaptureMode, Trace, mask_nodes
 
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from tactician.people import Right
-from tactician.serve.api.forms import Form, RequestForm
+from tactician.documents import form_of
+from tactician.llm import DeploymentStatus
+from tactician.people import Person, Right
+from tactician.serve.api.forms.forms import Form, RequestForm, UsageForm
 
 
+@form_of(Person)
 class MeForm(Form):
-    """Person who calls, and what the person may do.
+    """Person who calls, and what the person may do."""
 
-    Attributes:
-        name: the name, which answers keep.
-        roles: the roles.
-        rights: what the person may do.
-        has_every_role: true for people who may answer every request, whatever role it requires.
-    """
-
-    name: str
     roles: tuple[str, ...]
     rights: tuple[Right, ...]
-    has_every_role: bool
 
 
 class OpenRequestForm(Form):
@@ -43,40 +37,22 @@ class OpenRequestsForm(Form):
     roles: tuple[str, ...]
 
 
-class DeploymentForm(Form):
+@form_of(DeploymentStatus, without=("is_open", "failure", "cooldown_until", "usage"))
+class DeploymentForm(UsageForm):
     """Model at an instance, as the router sees it."""
 
-    instance: str
-    model: str
-    kind: str
     circuit: str
-    in_flight: int
-    waiting: int
-    max_concurrency: int | None
-    requests_per_second: float | None
-    tokens_per_second: float | None
-    requests: int
-    answers: int
-    failures: int
     last_failure: str | None
     cooldown_seconds: float | None
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
-    latency: float | None
-    average_latency: float | None
 
 
-class UsePointForm(Form):
+class UsePointForm(UsageForm):
     """Use of a model in a span of time, from `at`. A cost that is not known is null."""
 
     at: float
     calls: int
     errors: int
     seconds: float
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
 
 
 class ModelUseForm(Form):

@@ -18,7 +18,7 @@ from tactician.people import Person
 from tactician.platform import ObjectView, RunTree, RunView, StepView, list_start_types
 from tactician.process import ActionRun, UserInput
 from tactician.runs import InputTypes, PendingRequest, Runnable
-from tactician.serve.api.forms import (
+from tactician.serve.api.forms.forms import (
     ActionForm,
     AgentForm,
     DiagramEdgeForm,
@@ -33,9 +33,9 @@ from tactician.serve.api.forms import (
     StepForm,
     UsageForm,
 )
-from tactician.serve.api.pictures import find_picture_address, link_pictures
-from tactician.serve.api.viewer import Viewer
-from tactician.serve.api.visibility import may_answer
+from tactician.serve.api.forms.pictures import find_picture_address, link_pictures
+from tactician.serve.api.forms.viewer import Viewer
+from tactician.serve.api.forms.visibility import may_answer
 from tactician.tools import TypedInput
 
 _CHAT_TYPES: Final = (Conversation, ChatUser, UserMessage)
@@ -58,26 +58,15 @@ _JOB_STATUSES: Final[Mapping[str, JobStatus]] = {
 def show_run(run: RunView, viewer: Viewer, result: object = None) -> RunForm:
     """Return a run as a person sees it. Its result and its requests are as they are: they are there to be used."""
     failure = run.failure or run.problem
-    return RunForm(
-        id=run.id,
+    return RunForm.show(
+        run,
         agent=run.name,
-        kind=run.kind,
-        status=run.status,
         job_status=_JOB_STATUSES.get(run.status, "unknown"),
-        started_at=run.started_at,
-        changed_at=run.changed_at,
-        seconds=run.seconds,
-        usage=_show_usage(run.usage),
+        usage=UsageForm.show(run.usage),
         pending=show_requests(run.pending, viewer.person),
-        goal=run.goal,
         failure=None if failure is None else viewer.mask(failure),
         output=viewer.mask(run.output),
         result=link_pictures(encode(result), find_picture_address(run.id, viewer.base)),
-        steps=run.steps,
-        parent_id=run.parent_id,
-        was_interrupted=run.was_interrupted,
-        worker=run.worker,
-        lease_ends_at=run.lease_ends_at,
     )
 
 
@@ -108,28 +97,17 @@ def _show_messages(run: RunView, viewer: Viewer, address: str) -> tuple[JsonValu
 
 def show_step(step: StepView, viewer: Viewer) -> StepForm:
     """Return a step of a run."""
-    return StepForm(
-        number=step.number,
-        kind=step.kind,
-        name=step.name,
-        detail=viewer.mask(step.detail) if viewer.sees_content else "",
-        path=step.path,
-        at=step.at,
-        seconds=step.seconds,
-    )
+    return StepForm.show(step, detail=viewer.mask(step.detail) if viewer.sees_content else "")
 
 
 def conceal_run(run: RunView, person: Person) -> RunForm:
     """Return a run for a person who may not see it: that it is there, and the requests that the person may answer."""
-    return RunForm(
-        id=run.id,
+    # What the form has is listed here, and not what it lacks: a new field of a run stays concealed.
+    shown = RunView(run.id, run.name, run.kind, run.status, started_at=run.started_at, changed_at=run.changed_at)
+    return RunForm.show(
+        shown,
         agent=run.name,
-        kind=run.kind,
-        status=run.status,
         job_status=_JOB_STATUSES.get(run.status, "unknown"),
-        started_at=run.started_at,
-        changed_at=run.changed_at,
-        seconds=0.0,
         usage=UsageForm(input_tokens=0, output_tokens=0, cost=None),
         pending=show_requests(run.pending, person, sees_run=False),
     )
@@ -152,10 +130,9 @@ def show_agent(agent_id: str, agent: Runnable) -> AgentForm:
     kinds, chats = list_input_types(agent), reacts_to_messages(agent)
     shown = [kind for kind in kinds if not (chats and kind in _CHAT_TYPES)]
     takes_text = not kinds or UserInput in kinds
-    return AgentForm(
+    return AgentForm.show(
+        agent,
         id=agent_id,
-        name=agent.name,
-        description=agent.description,
         kind=type(agent).__name__,
         takes_text=takes_text,
         inputs=tuple(InputForm(type=kind.__name__, form=schema) for kind, schema in find_schemas(shown)),
@@ -169,11 +146,8 @@ def show_diagram(diagram: Diagram) -> DiagramForm:
         mermaid=to_mermaid(diagram),
         svg=to_svg(diagram),
         direction=diagram.direction,
-        nodes=tuple(DiagramNodeForm(id=node.id, lines=node.lines, shape=node.shape) for node in diagram.nodes),
-        edges=tuple(
-            DiagramEdgeForm(source=edge.source, target=edge.target, label=edge.label, style=edge.style)
-            for edge in diagram.edges
-        ),
+        nodes=tuple(map(DiagramNodeForm.show, diagram.nodes)),
+        edges=tuple(map(DiagramEdgeForm.show, diagram.edges)),
     )
 
 
@@ -206,45 +180,27 @@ def find_schemas(kinds: Iterable[type]) -> Iterable[tuple[type, JsonValue]]:
             continue
 
 
-def _show_usage(usage: Usage) -> UsageForm:
-    return UsageForm(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=usage.cost)
-
-
 def _show_model_usage(model: str, usage: Usage) -> ModelUsageForm:
-    return ModelUsageForm(
+    return ModelUsageForm.show(
+        usage,
         model=model,
         calls=usage.requests,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
         cached_tokens=usage.cache_read_tokens,
         thinking_tokens=usage.reasoning_tokens,
-        cost=usage.cost,
     )
 
 
 def _show_action(action: ActionRun, viewer: Viewer) -> ActionForm:
-    return ActionForm(
-        name=action.action,
-        started_at=action.started_at,
-        seconds=action.seconds,
-        outputs=action.outputs,
-        error=None if action.error is None else viewer.mask(action.error),
-        cost=action.usage.cost,
-    )
+    error = None if action.error is None else viewer.mask(action.error)
+    return ActionForm.show(action, name=action.action, error=error, cost=action.usage.cost)
 
 
 def _show_request(request: PendingRequest, *, may_answer: bool) -> RequestForm:
-    return RequestForm(
-        id=request.id,
-        kind=request.kind,
-        prompt=request.prompt,
+    return RequestForm.show(
+        request,
         tool=None if request.call is None else request.call.name,
         arguments=None if request.call is None else request.call.arguments,
         form=encode(request.schema),
         role=request.required_role,
-        deadline=request.deadline,
-        problem=request.problem,
-        default=request.default,
-        path=request.path,
         may_answer=may_answer,
     )

@@ -15,9 +15,9 @@ from tactician.errors import TacticianError
 from tactician.frozen import frozen
 from tactician.loggers import get_logger
 from tactician.people import Person, Right
-from tactician.serve.api.forms import Form
-from tactician.serve.api.server import ApiServer
-from tactician.serve.api.viewer import Viewer
+from tactician.serve.api.forms.forms import Form
+from tactician.serve.api.forms.viewer import Viewer
+from tactician.serve.api.serving.server import ApiServer
 from tactician.serve.problems import ApiError, describe_problem
 
 F = TypeVar("F", bound=Form)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.platform import RunTree, RunView
 from tactician.runs import PendingRequest, RunStatus
-from tactician.serve.api.forms import RunForm
-from tactician.serve.api.operations import Call
-from tactician.serve.api.views import conceal_run, show_run
-from tactician.serve.api.visibility import may_answer, sees_run
+from tactician.serve.api.forms.forms import RunForm
+from tactician.serve.api.forms.views import conceal_run, show_run
+from tactician.serve.api.forms.visibility import may_answer, sees_run
+from tactician.serve.api.serving.operations import Call
 from tactician.serve.problems import ApiError
 
 

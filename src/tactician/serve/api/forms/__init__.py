@@ -1,0 +1,1 @@
+"""What callers get: forms of runs, agents and requests, for the person who looks."""

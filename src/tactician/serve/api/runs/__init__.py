@@ -1,0 +1,1 @@
+"""Operations on runs: started, listed, looked into, answered, followed and ended."""
