@@ -96,6 +96,13 @@ PUBLIC = {
         create_server filesystem git McpError McpHealth McpOptions McpProgress McpPrompt McpReference McpResult
         McpServer ServerTools
     """,
+    "tactician.mesh": """
+        Delivery Directory Mesh MeshCallOptions Node NodeCard NodeState Priority RemoteTaskRunnable RemoteTools
+        RequestAccepted RequestCompleted RequestRejected RequestSent Ticket create_asyncapi
+    """,
+    "tactician.mesh.transports": """
+        LeasedMessage PRIVATE SCHEMES Transport TransportError escape_name hide_credentials match_topic open_transport
+    """,
     "tactician.platform": """
         AgentChoice Autonomy Conversations EnqueueOptions EventFeed FeedEntry GOALS GoalTool Host HostState METER_SPAN
         Mode ModelMeter ObjectView Picture Platform Ranked RecordedEvent Request RequestOptions Requests Role

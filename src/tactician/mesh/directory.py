@@ -9,6 +9,7 @@ from typing import Final
 
 from tactician.clock import Clock, wait_for_event
 from tactician.mesh.messages import CapabilityCard, NodeCard
+from tactician.suggestions import suggest_options
 
 CARDS: Final = "tactician.cards"
 """Topic of the cards."""
@@ -33,6 +34,7 @@ class Offering:
     seconds: float
 
 
+@suggest_options
 class Directory:
     """Cards of the nodes of a mesh.
 
@@ -46,7 +48,7 @@ class Directory:
         self._changed = asyncio.Event()
 
     def note(self, card: NodeCard) -> None:
-        """Take a card; that of an instance that has stopped is forgotten."""
+        """Take a card; the card of a stopped instance is forgotten."""
         key = card.realm, card.node, card.instance
         if card.state == "STOPPED":
             self._cards.pop(key, None)
@@ -62,7 +64,7 @@ class Directory:
         return [card for card, _ in self._cards.values()]
 
     def list_offerings(self, realm: str, name: str | None = None, node: str | None = None) -> list[Offering]:
-        """Return the capabilities of nodes that take requests, soonest first; those of the own realm before others.
+        """Return the capabilities of nodes that take requests, soonest first; the own realm comes before others.
 
         Args:
             realm: realm of the caller.

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import timedelta
 
 from tactician.events import new_id
-from tactician.mesh.calls import CallOptions, RemoteTaskRunnable, RemoteTools, Requester, Ticket
+from tactician.mesh.calls import MeshCallOptions, RemoteTaskRunnable, RemoteTools, Requester, Ticket
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.directory import LOOK_AROUND
 from tactician.mesh.messages import CapabilityCard, Delivery, MeshRequest, Priority
@@ -27,12 +27,12 @@ class Mesh(MeshConnection):
             name: name of the capability.
             on: name of the node; the soonest of those that offer it, by default.
             description: purpose of the task, for models that choose.
-            **options: further fields of `CallOptions`.
+            **options: further fields of `MeshCallOptions`.
 
         Raises:
             ConfigurationError: when an option is not valid.
         """
-        return RemoteTaskRunnable(self, name, CallOptions.create(on=on, **options), description)
+        return RemoteTaskRunnable(self, name, MeshCallOptions.create(on=on, **options), description)
 
     def tool(self, name: str, *, on: str | None = None, **options: object) -> RemoteTools:
         """Return a capability of another program as a tool, which has the schema of its provider in each run.
@@ -40,7 +40,7 @@ class Mesh(MeshConnection):
         Args:
             name: name of the capability.
             on: name of the node; the soonest of those that offer it, by default.
-            **options: further fields of `CallOptions`.
+            **options: further fields of `MeshCallOptions`.
         """
 
         async def find() -> list[CapabilityCard]:
@@ -48,7 +48,7 @@ class Mesh(MeshConnection):
             found = await self.directory.find(self.realm, name, on or target.node, wait=LOOK_AROUND)
             return [offering.capability for offering in found[:1]]
 
-        return RemoteTools(self, find, CallOptions.create(on=on, **options), name)
+        return RemoteTools(self, find, MeshCallOptions.create(on=on, **options), name)
 
     def catalog(
         self, *, tags: Collection[str] = (), any_tags: Collection[str] = (), kind: str | None = None, **options: object
@@ -59,13 +59,15 @@ class Mesh(MeshConnection):
             tags: tags that a capability must have, all of them.
             any_tags: tags of which a capability must have one.
             kind: `"task"` or `"tool"`; both by default.
-            **options: fields of `CallOptions`.
+            **options: fields of `MeshCallOptions`.
         """
 
         async def find() -> list[CapabilityCard]:
             return await self.capabilities(tags=tags, any_tags=any_tags, kind=kind)
 
-        return RemoteTools(self, find, CallOptions.create(**options), ", ".join(sorted({*tags, *any_tags})) or "all")
+        return RemoteTools(
+            self, find, MeshCallOptions.create(**options), ", ".join(sorted({*tags, *any_tags})) or "all"
+        )
 
     async def submit(
         self,

@@ -47,7 +47,7 @@ Late = Literal["error", "partial", "background"]
 
 
 @frozen(kw_only=True)
-class CallOptions:
+class MeshCallOptions:
     """Options of a remote task.
 
     Attributes:
@@ -71,7 +71,7 @@ class CallOptions:
     patience: float = PATIENCE
 
     @classmethod
-    def create(cls, **options: object) -> CallOptions:
+    def create(cls, **options: object) -> MeshCallOptions:
         """Return the options.
 
         Raises:
@@ -82,10 +82,11 @@ class CallOptions:
             raise ConfigurationError(f"A call of the mesh has no option {unknown[0]!r}.{hint}")
         if (late := options.get("late", "error")) not in get_args(Late):
             raise ConfigurationError(f"late is {late!r}; write 'error', 'partial' or 'background'")
-        build: Callable[..., CallOptions] = cls
+        build: Callable[..., MeshCallOptions] = cls
         return build(**options)
 
 
+@suggest_options
 class RemoteTaskRunnable(BaseRunnable[object]):
     """Task of another program, as a Runnable. Create it with `Mesh.task`.
 
@@ -99,7 +100,7 @@ class RemoteTaskRunnable(BaseRunnable[object]):
         description: purpose of the task.
     """
 
-    def __init__(self, mesh: MeshConnection, name: str, options: CallOptions, description: str = "") -> None:
+    def __init__(self, mesh: MeshConnection, name: str, options: MeshCallOptions, description: str = "") -> None:
         self.name = name
         self.description = description or f"Asks {options.on or 'another program'} for {name}."
         self.options = options
@@ -150,7 +151,7 @@ class _RemoteCall:
     """Request of a run. Its checkpoint has the node and the reply, so that a run that is resumed asks no other node."""
 
     def __init__(
-        self, capability: str, options: CallOptions, mesh: MeshConnection, requester: Requester, context: RunContext
+        self, capability: str, options: MeshCallOptions, mesh: MeshConnection, requester: Requester, context: RunContext
     ) -> None:
         assert context.checkpoint is not None
         self._capability = capability

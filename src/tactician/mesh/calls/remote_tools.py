@@ -10,10 +10,11 @@ from pydantic import JsonValue
 from typing_extensions import override
 
 from tactician.llm import JsonSchema, ToolSpec
-from tactician.mesh.calls.remote_task import CallOptions, RemoteTaskRunnable
+from tactician.mesh.calls.remote_task import MeshCallOptions, RemoteTaskRunnable
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages import CapabilityCard
 from tactician.runs import RunContext
+from tactician.suggestions import suggest_options
 from tactician.tools import SchemaCheck, Tool, ToolOutput, ToolProvider, deliver_result, snake_case
 
 _TEXT: Final[JsonSchema] = {
@@ -24,6 +25,7 @@ _TEXT: Final[JsonSchema] = {
 }
 
 
+@suggest_options
 class RemoteTools(ToolProvider):
     """Provider of tools that are capabilities of a mesh, looked up anew for each run.
 
@@ -38,7 +40,7 @@ class RemoteTools(ToolProvider):
         self,
         mesh: MeshConnection,
         find: Callable[[], Coroutine[object, object, list[CapabilityCard]]],
-        options: CallOptions,
+        options: MeshCallOptions,
         label: str,
     ) -> None:
         self._mesh = mesh
@@ -64,7 +66,7 @@ class RemoteTool(Tool):
         options: options of the calls.
     """
 
-    def __init__(self, mesh: MeshConnection, card: CapabilityCard, options: CallOptions) -> None:
+    def __init__(self, mesh: MeshConnection, card: CapabilityCard, options: MeshCallOptions) -> None:
         name = snake_case(card.name)
         schema = card.input_schema if card.input_schema and card.input_schema.get("type") == "object" else None
         self._is_text = schema is None

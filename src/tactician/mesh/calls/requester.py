@@ -166,7 +166,7 @@ def _describe_run(context: RunContext) -> dict[str, object]:
 
 
 def _to_json(input: Input) -> JsonValue:
-    """Return an input as text or JSON: that of a conversation is what the user has said."""
+    """Return an input as text or JSON: of a conversation, the words of the user."""
     if isinstance(input, UserInput):
         return input.content
     if isinstance(input, UserMessage):

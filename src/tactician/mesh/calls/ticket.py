@@ -12,11 +12,13 @@ from tactician.errors import MeshUnavailableError, RequestFailedError, RequestTi
 from tactician.mesh.calls.requester import ACCEPT_WITHIN, Requester, Target, raise_rejection
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages import MeshReply, MeshRequest, RequestAcceptance, StatusQuery, StatusReport
+from tactician.suggestions import suggest_options
 
 _FIRST_POLL, _LONGEST_POLL = 0.1, 5.0
 """Seconds between questions about a request whose reply goes elsewhere."""
 
 
+@suggest_options
 class Ticket:
     """Ticket of a request. Create it with `Mesh.submit`, or with `Mesh.ticket` for a request that was sent before.
 

@@ -48,7 +48,7 @@ class RequestLedger:
         self._node = node
 
     async def add(self, request: MeshRequest, trace_parent: str | None, now: float) -> LedgerEntry:
-        """Add a request, and return its entry; that of an earlier delivery, if there is one."""
+        """Add a request, and return its entry, which an earlier delivery may have made."""
         fields = {"request": _dump(request), "trace_parent": trace_parent, "accepted_at": now, "reply": None}
         document = StoredDocument(
             collection=_REQUESTS,

@@ -12,7 +12,7 @@ from tactician.mesh.messages import Priority
 AGEING: Final = 1800.0
 """Seconds of waiting that raise a request by a level."""
 POINTS: Final = {Priority.CRITICAL: 60, Priority.HIGH: 30, Priority.NORMAL: 0, Priority.LOW: -30}
-"""Priorities of runs, by those of requests: a point weighs as much as a minute of waiting."""
+"""Priorities of runs, by the priorities of requests: a point weighs as much as a minute of waiting."""
 _MEASURED: Final = 50
 
 

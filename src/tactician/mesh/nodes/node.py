@@ -174,7 +174,7 @@ class Node:
 
         Args:
             work: the Runnable, the tool or the function.
-            name: name of the capability; that of the work by default.
+            name: name of the capability; the name of the work by default.
             tags: words by which it is found.
             allow: names of the nodes and clients that may ask for it; all, by default.
             version: its version.
@@ -339,7 +339,7 @@ class Node:
         self._held.clear()
 
     def _find_names(self) -> list[str]:
-        """Return the names of runs that may start: not those of capabilities that are at their bounds."""
+        """Return the names of runs that may start: no capability exceeds its bound."""
         full = {
             offered.name
             for offered in self._offers.values()

@@ -67,7 +67,9 @@ class RedisTransport(Transport):
 
     async def open(self) -> None:
         """Connect."""
-        client = Redis.from_url(self._url, socket_connect_timeout=3, retry=Retry(NoBackoff(), 0))
+        client = Redis.from_url(
+            self._url, socket_connect_timeout=3, socket_timeout=None, socket_keepalive=True, retry=Retry(NoBackoff(), 0)
+        )
         try:
             await self._guard(client.ping())
         except TransportError:
