@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CHUNKS = 100_000
 QUICK_CHUNKS = 5_000
-BUDGET_MS = 25.0
+BUDGET_MS = 10.0
 SECONDS = 1_800
 CLIENTS = {
     "Tactician": ("knowledge", "knowledge_tactician"),

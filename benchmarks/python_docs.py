@@ -146,8 +146,8 @@ def _print(name: str, group: str, figures: dict[str, float]) -> None:
 
 def measure_bm25s(groups: dict[str, list[Pair]], library: Path) -> None:
     """Print the recall of `bm25s` with the chunks of a library, with its tokenizer as it comes and with stems."""
-    import bm25s  # type: ignore[import-not-found, unused-ignore]
-    import Stemmer  # type: ignore[import-not-found, unused-ignore]
+    import bm25s  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    import Stemmer  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     with closing(sqlite3.connect(library)) as connection:
         rows = connection.execute(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from tactician import Agent, Ensemble, RouterAgent, SupervisorAgent, Task
 from tactician.events import Event
 from tactician.frozen import frozen
 from tests.test_public_api import OTHERS, PUBLIC
@@ -19,11 +20,30 @@ INNER = ("llm", "loop", "planning", "process", "runs", "flow", "tools")
 GIVEN = {
     *("AgentRegistry", "Broadcast", "ChatSession", "ComponentAgent", "ConversationStore", "Conversations"),
     *("DelegationContext", "DelegationDecision", "DelegationRequest", "DelegationResponse", "EnsembleResult"),
-    *("EventBus", "EventEmitter", "FirstOf", "FunctionRunnable", "GoalTool", "GuardrailRegistry"),
-    *("HeldLease", "InputGuardrails", "Masking", "McpPrompt", "McpReference", "Messages", "NestedEnsemble"),
+    *(
+        "EventBus",
+        "EventEmitter",
+        "EventFeed",
+        "FeedEntry",
+        "FirstOf",
+        "FunctionRunnable",
+        "GoalTool",
+        "GuardrailRegistry",
+    ),
+    *(
+        "HeldLease",
+        "Host",
+        "InputGuardrails",
+        "Masking",
+        "McpPrompt",
+        "McpReference",
+        "Messages",
+        "ModelMeter",
+        "NestedEnsemble",
+    ),
     *("OpenSpan", "RankedChunk", "RecordedEvent", "RepeatUntil", "RepeatUntilAcceptable", "Requests"),
-    *("RetrievedChunks", "RunReader", "RunView", "RunnableTool", "ScatterGather", "ScopedMemory"),
-    *("SimpleAgent", "Synthesis", "TaskOutputs", "Trace", "TypedRunnable"),
+    *("RetrievedChunks", "RunClient", "RunReader", "RunView", "RunnableTool", "ScatterGather", "ScopedMemory"),
+    *("SimpleAgent", "Synthesis", "TaskOutputs", "Trace", "TypedRunnable", "UsePoint"),
 }
 OFTEN_MADE = {"Blackboard", "RunContext", "RunPart", "RunResult"}
 NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
@@ -75,6 +95,25 @@ def test_an_argument_that_resembles_nothing_lists_what_there_is() -> None:
 
     with pytest.raises(TypeError, match=r"^Point\(\) has no option 'zzz'\. Its options are across, down\.$"):
         Point(1, zzz=2)  # type: ignore[call-arg]  # on purpose
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "taken", "rest"),
+    [
+        (RouterAgent, ("Desk", []), "'name'", "routes=..."),
+        (SupervisorAgent, ("Lead", []), "'name'", "workers=..."),
+        (Agent, ("Helper", "Be brief."), "'name'", "NAME=VALUE"),
+        (Ensemble, ("News", Task("a"), Task("b")), "'name' and 'tasks'", "NAME=VALUE"),
+    ],
+)
+def test_arguments_by_position_that_need_names(
+    kind: type[object], arguments: tuple[object, ...], taken: str, rest: str
+) -> None:
+    with pytest.raises(TypeError) as raised:
+        kind(*arguments)
+
+    expected = f"{kind.__name__}() takes only {taken} by position. Write the rest with names: {rest}"
+    assert str(raised.value) == expected
 
 
 def test_a_type_error_inside_of_a_constructor_stays_as_it_is() -> None:

@@ -246,7 +246,7 @@ def test_messages_have_no_phrases_that_readers_stumble_over() -> None:
 
 
 # How many lines may have a phrase that reads as translated. The numbers only go down.
-STUMBLES_IN_SOURCE = {r"whoever": 0, r"there (?:is|are) none": 0, r"those of": 190, r"that of": 236}
+STUMBLES_IN_SOURCE = {r"whoever": 0, r"there (?:is|are) none": 0, r"those of": 5, r"that of": 5}
 STUMBLES_IN_DOCS = {r"whoever": 0, r"there (?:is|are) none": 0, r"those of": 0, r"that of": 0}
 
 

@@ -77,11 +77,11 @@ async def test_runs_tools_and_errors_are_at_info(lines: list[str]) -> None:
         "INFO Host: look is done",
         "INFO Host: calls scout",
         "INFO Host / Scout: starts",
-        "INFO Host / Scout: is completed",
+        "INFO Host / Scout: has completed",
         "INFO Host: scout is done",
         "INFO Host: calls fail",
         "WARNING Host: fail failed",
-        "INFO Host: is completed",
+        "INFO Host: has completed",
     ]
 
 
@@ -117,7 +117,7 @@ async def test_a_process_says_its_plans_and_actions_once(lines: list[str]) -> No
         "INFO Echo: plans echo",
         "INFO Echo: echo starts",
         "INFO Echo: echo gave str",
-        "INFO Echo: is completed",
+        "INFO Echo: has completed",
     ]
 
 
@@ -129,14 +129,14 @@ async def test_an_error_is_logged_with_its_run(lines: list[str]) -> None:
     disable()
 
     (line,) = lines
-    assert line.startswith("ERROR Host: is failed")
+    assert line.startswith("ERROR Host: has failed")
     assert line.endswith("ModelServerError: the server is down")
 
 
 async def test_nothing_is_logged_once_it_is_disabled_and_nothing_twice(lines: list[str]) -> None:
     first, second = tactician.log.enable("info"), tactician.log.enable("info")
     await Agent("Host", model=ScriptedModel("hello")).run("hi")
-    assert without_seconds(lines) == ["INFO Host: starts", "INFO Host: is completed"]
+    assert without_seconds(lines) == ["INFO Host: starts", "INFO Host: has completed"]
     first()
     second()
     await Agent("Host", model=ScriptedModel("hello")).run("hi")
@@ -145,10 +145,10 @@ async def test_nothing_is_logged_once_it_is_disabled_and_nothing_twice(lines: li
 
 def test_a_line_stays_one_line_and_commands_no_terminal(lines: list[str]) -> None:
     logging.getLogger("tactician.log").setLevel(logging.INFO)
-    log_event(ToolCalled(call=CalledTool("1", "look\nERROR Host: is failed\x1b[2J" + "x" * 1000), path=("Host",)))
+    log_event(ToolCalled(call=CalledTool("1", "look\nERROR Host: has failed\x1b[2J" + "x" * 1000), path=("Host",)))
 
     (line,) = lines
-    assert line.startswith("INFO Host: calls look ERROR Host: is failed\\x1b[2J")
+    assert line.startswith("INFO Host: calls look ERROR Host: has failed\\x1b[2J")
     assert "\n" not in line
     assert len(line) < 600
 
@@ -172,7 +172,7 @@ def test_a_program_that_has_configured_no_logging_sees_the_lines() -> None:
 
     first, last = done.stderr.splitlines()
     assert first.endswith("INFO    Host: starts")
-    assert "INFO    Host: is completed, 0." in last
+    assert "INFO    Host: has completed, 0." in last
 
 
 async def test_a_personality_tells_of_processes_with_the_facts_behind(lines: list[str]) -> None:
@@ -184,6 +184,6 @@ async def test_a_personality_tells_of_processes_with_the_facts_behind(lines: lis
         tactician.log.enable("info")()
     assert lines[0] == "INFO Echo: Echo leaves the hangar, course set for echo (starts towards echo)"
     assert any(line.startswith("INFO Echo: echo: a direct hit (echo gave str, ") for line in lines)
-    assert lines[-1].startswith("INFO Echo: the Force was strong with this one (is completed, ")
+    assert lines[-1].startswith("INFO Echo: the Force was strong with this one (has completed, ")
     with pytest.raises(ConfigurationError, match="There is no personality 'pirate'"):
         tactician.log.enable(personality="pirate")

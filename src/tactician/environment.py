@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def read_environment(environment: Mapping[str, str] | None = None) -> Mapping[str, str]:
-    """Return the environment, or that of this process for `None`.
+    """Return the environment, or this process's environment for `None`.
 
     No parameter has `os.environ` as its default: `help()` and signatures would print the keys in it.
     """

@@ -54,7 +54,7 @@ def enable(level: LogLevel = "info", *, personality: str | None = None) -> Calla
 
 
 def log_event(event: Event) -> None:
-    """Log an event: `Platform(on_event=log_event)` logs those of a single platform only."""
+    """Log an event: `Platform(on_event=log_event)` logs the events of a single platform only."""
     level = event.level
     if _logger.isEnabledFor(level):
         text = mask_secrets(_describe(event))

@@ -115,7 +115,7 @@ class Masking:
     """Mask of secrets: of what looks like a key, and of the values of environment variables that are named so.
 
     Args:
-        environment: environment variables; those of this process by default.
+        environment: environment variables; this process's variables by default.
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
@@ -175,7 +175,7 @@ def has_secret(data: object) -> bool:
 
 
 def holds_secret(name: str, environment: Mapping[str, str]) -> bool:
-    """Return whether the value of a variable may hold a secret, also that of another variable."""
+    """Return whether the value of a variable may hold a secret, perhaps the secret of another variable."""
     text = environment[name]
     others = (secret for other, secret in environment.items() if other != name and is_secret_name(other))
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from inspect import iscoroutinefunction, signature
+from inspect import Parameter, iscoroutinefunction, signature
 from typing import Any, Final, TypeVar, cast
 
 C = TypeVar("C", bound=Callable[..., object])
@@ -98,12 +98,19 @@ def _wrap(called: Callable[..., Any]) -> Callable[..., object]:
 def _explain(
     error: TypeError, called: Callable[..., object], args: Sequence[object], options: Mapping[str, object]
 ) -> TypeError:
-    """Return the error for the first option that a function does not have; the error itself when it has them all."""
+    """Return the error for the first option that a function does not have, or for values that lack their names.
+
+    Returns the error itself when the arguments are right.
+    """
     parameters = signature(called).parameters
+    label = _find_label(called, args)
     unknown = min(options.keys() - parameters.keys(), default=None)
-    if unknown is None or any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+    if unknown is not None and not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return TypeError(describe_unknown_option(label, unknown, parameters))
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters.values()):
         return error
-    return TypeError(describe_unknown_option(_find_label(called, args), unknown, parameters))
+    positional = [name for name, each in parameters.items() if each.kind is each.POSITIONAL_OR_KEYWORD]
+    return TypeError(_describe_positions(label, positional, parameters)) if len(args) > len(positional) else error
 
 
 def _find_label(called: Callable[..., object], args: Sequence[object]) -> str:
@@ -119,6 +126,17 @@ def describe_unknown_option(label: str, name: str, parameters: Iterable[str]) ->
     options = sorted({*parameters} - {"self", "cls", "input", "objects"})
     hint = did_you_mean(name, options) or _ADVICE.get(name) or f" Its options are {', '.join(options)}."
     return f"{label}() has no option {name!r}.{hint}"
+
+
+def _describe_positions(label: str, positional: Sequence[str], parameters: Mapping[str, Parameter]) -> str:
+    places = " and ".join(repr(name) for name in positional if name not in ("self", "cls"))
+    needed = [
+        name for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY and each.default is each.empty
+    ]
+    named = ", ".join(f"{name}=..." for name in needed) or "NAME=VALUE"
+    return (
+        f"{label}() takes {f'only {places}' if places else 'nothing'} by position. Write the rest with names: {named}"
+    )
 
 
 def _normalize(name: str) -> str:

@@ -165,7 +165,7 @@ def test_a_name_is_a_binding_before_it_is_a_class_and_the_newest_wins() -> None:
         ("a >", "it is not a Python expression: invalid syntax"),
         ("a = 1", "it is not a Python expression: invalid syntax"),
         (r"a == '\d'", "it is not a Python expression: invalid escape sequence"),
-        ("1 < 2", "it is about no object, and so always the same"),
+        ("1 < 2", "it reads no object, so its value never changes"),
         ("a.__class__", "the attribute '__class__' is private"),
         ("a._hidden == 1", "the attribute '_hidden' is private"),
         ("any(x._y for x in a)", "the attribute '_y' is private"),

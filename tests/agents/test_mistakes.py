@@ -570,5 +570,5 @@ def test_a_handler_that_does_not_take_the_process() -> None:
             return True
 
     assert find_problems(Agent()) == (
-        "handle_stuck: it has to take the process; write `async def handle_stuck(self, process) -> bool`",
+        "handle_stuck: it must take the process; write `async def handle_stuck(self, process) -> bool`",
     )

@@ -127,7 +127,7 @@ async def test_a_run_that_is_stuck_raises() -> None:
 
 async def test_a_run_takes_options() -> None:
     agent, options = PlannedAgent(Comedian()), ProcessOptions(budget=Budget(actions=0))
-    with pytest.raises(Exception, match="Comedian is terminated: the budget of 0 actions is used up"):
+    with pytest.raises(Exception, match="Comedian was terminated: the budget of 0 actions is used up"):
         await agent.run("frogs", context=RunContext.over(ScriptedModel()), options=options)
 
 

@@ -165,8 +165,8 @@ def test_a_goal_without_parentheses_a_description_or_a_value() -> None:
             return Story("")
 
     assert find_problems(Agent()) == (
-        'bare: its goal has no description; write @achieves_goal("what is reached")',
-        'empty: its goal has no description; write @achieves_goal("what is reached")',
+        'bare: its goal has no description; write @achieves_goal("The report is written")',
+        'empty: its goal has no description; write @achieves_goal("The report is written")',
         "empty: the value of its goal is 'high'; it must be a number",
     )
 

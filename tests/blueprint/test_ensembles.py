@@ -544,7 +544,7 @@ class TestCommand:
         done = tactician("blueprint", "run", "a.yaml", cwd=tmp_path)
         assert (done.code, done.err.strip()) == (
             2,
-            "error: A needs an input: add what it is asked to do to the command.",
+            "error: A needs an input: add a request to the command.",
         )
 
     def test_show_draws_the_tasks_and_what_is_inside_of_them(self, tmp_path: Path) -> None:

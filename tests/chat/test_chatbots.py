@@ -278,8 +278,8 @@ class TestFailures:
                 context.send(f"answer to {conversation.messages[0].text}")
                 if Mortal.dies:
                     assert isinstance(context.process, AgentProcess)
-                    assert context.process.dialogue is not None
-                    await context.process.dialogue.flush()
+                    assert context.process.conversation is not None
+                    await context.process.conversation.flush()
                     Mortal.dies = False
                     raise asyncio.CancelledError
 

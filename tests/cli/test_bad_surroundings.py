@@ -242,3 +242,25 @@ class Asking:
     async def check(self, user_input: UserInput) -> str:
         return str(await confirm(None, "Print it?"))
 """
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("from tactician import Agnet", "Did you mean 'Agent'?"),
+        ("import tactician.rag\ntactician.rag.Librari", "has no attribute 'Librari'. Did you mean 'Library'?"),
+        ("from tactician import Agent\nAgent('A').run('x').output", "'output'. Its call needs `await`"),
+        ("from tactician import Agent\nAgent('A', 'Be brief.')", "Write the rest with names"),
+    ],
+    ids=["import", "attribute", "await", "position"],
+)
+@pytest.mark.filterwarnings("ignore:coroutine")
+def test_a_slip_in_a_file_has_a_suggestion(tmp_path: Path, code: str, message: str) -> None:
+    file = tmp_path / "slips.py"
+    file.write_text(code)
+
+    done = tactician("agents", str(file))
+
+    assert done.code == 2
+    assert f"error: {file}, line {code.count(chr(10)) + 1}: " in done.err.replace("\n", "")
+    assert message in " ".join(done.err.split())

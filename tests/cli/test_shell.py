@@ -236,7 +236,7 @@ def test_a_run_that_waits_is_answered_after_a_restart(shell: Callable[..., Done]
     assert '{"text":"about frogs: 2 stars"}\n' in answered.out
     assert "about frogs: 2 stars" in page.read_text("utf-8")
     assert "does not wait for an answer" in answered.err
-    assert "cannot be killed: it is completed already" in answered.err
+    assert "cannot be killed: it has completed already" in answered.err
 
 
 def test_a_conversation_streams_and_asks_for_approvals(shell: Callable[..., Done]) -> None:

@@ -269,16 +269,16 @@ def test_what_was_used_and_how_long_it_waits_is_shown(tmp_path: Path) -> None:
 
 def test_killing_needs_no_file_and_keeps_why(writer: Desk) -> None:
     process = writer.waiting()
-    assert writer("kill", process, "--reason", "nobody reads it").out == f"{process} is killed\n"
+    assert writer("kill", process, "--reason", "nobody reads it").out == f"{process} was killed\n"
     seen = writer("show", process).out
     assert "Writer killed" in seen
     assert "nobody reads it" in seen
     assert "How is" not in seen
 
     again = writer("kill", process)
-    assert (again.code, again.err) == (2, f"error: {process} cannot be killed: it is killed already.\n")
+    assert (again.code, again.err) == (2, f"error: {process} cannot be killed: it was killed already.\n")
     answer = writer("respond", process, GOOD, writer.file)
-    assert (answer.code, answer.err) == (2, f"error: {process} is killed: it does not wait for an answer.\n")
+    assert (answer.code, answer.err) == (2, f"error: {process} was killed: it does not wait for an answer.\n")
 
 
 def test_resuming_what_waits_says_again_what_it_waits_for(writer: Desk) -> None:
@@ -340,7 +340,7 @@ def test_a_run_can_be_killed(payer: Desk) -> None:
     assert payer("kill", run).code == 0
     assert [row["status"] for row in payer.listed("--all")] == ["killed"]
     resumed = payer("resume", run, payer.file)
-    expected = f"error: The run {run} has ended, and is killed: nothing continues it.\n"
+    expected = f"error: The run {run} was killed: nothing continues it.\n"
     assert (resumed.code, resumed.err) == (2, expected)
 
 

@@ -320,7 +320,7 @@ def test_what_runs_elsewhere_can_be_killed(tmp_path: Path) -> None:
         assert tactician("kill", process, "--reason", "too slow", "--store", "runs.db", cwd=tmp_path).code == 0
         (tmp_path / "go").touch()
         assert seen.ended() == (1, "")
-    assert "Slow is killed: too slow" in seen.err
+    assert "Slow was killed: too slow" in seen.err
     shown = tactician("show", process, "--store", "runs.db", cwd=tmp_path).out
     assert "Slow killed" in shown
     assert "too slow" in shown

@@ -33,7 +33,7 @@ from tactician.testing import ScriptedModel
 from tests.conversation.talk import PIXEL, Ones, calls, exchange, result, says, user
 
 SYSTEM = SystemMessage("be kind")
-NOTE = user("(What was said before this is left out here: it was too long.)")
+NOTE = user("(The earlier conversation is left out: it was too long.)")
 
 
 def summed(text: str) -> UserMessage:

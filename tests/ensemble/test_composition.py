@@ -62,7 +62,7 @@ class TestEnsembleAsRunnable:
         parameters = model.calls[0].tools[0].parameters
         assert parameters["properties"] == {
             "star_sign": {"type": "string", "description": "the star sign"},
-            "input": {"type": "string", "description": "what is to be done, in full"},
+            "input": {"type": "string", "description": "the full task"},
         }
         assert (parameters["required"], parameters["additionalProperties"]) == (["star_sign", "input"], False)
         assert "Report on Leo for Ann" in model.calls[1].prompt

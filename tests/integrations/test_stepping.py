@@ -166,7 +166,7 @@ class TestAnswers:
         run_id = await stepper.add("Asker", "frogs")
         await stepper.kill(run_id)
 
-        with pytest.raises(ResponseError, match="is killed: it waits for nothing"):
+        with pytest.raises(ResponseError, match="was killed: it waits for nothing"):
             await stepper.answer(run_id, {"x": 1})
 
     async def test_somebody_else_who_continues_it_is_not_disturbed(self) -> None:
@@ -242,7 +242,7 @@ class TestEndings:
 
         assert await stepper.step(run_id, NOW) == StepReport("failed", has_ended=True)
 
-        with pytest.raises(RunError, match=r"Failing: the run \w+ is failed: ValueError: no frogs"):
+        with pytest.raises(RunError, match=r"Failing: the run \w+ has failed: ValueError: no frogs"):
             await stepper.load_output(run_id)
 
     async def test_one_that_fails_with_an_answer_has_failed_too(self) -> None:
@@ -273,7 +273,7 @@ class TestEndings:
         assert await stepper.kill(run_id) == StepReport("killed", has_ended=True)
 
         assert await stepper.step(run_id, NOW) == StepReport("killed", has_ended=True)
-        with pytest.raises(ProcessFailedError, match="Printer is killed"):
+        with pytest.raises(ProcessFailedError, match="Printer was killed"):
             await stepper.load_output(run_id)
 
     async def test_what_is_not_registered_here_is_left_to_others(self) -> None:

@@ -176,7 +176,7 @@ async def test_an_answer_that_does_not_fit_is_refused_and_the_process_still_wait
 
         await driver.respond(process_id, request.id, {"stars": 4})
         assert await driver.wait_for_output(process_id) == Printed("about frogs: 4")
-        with pytest.raises(ResponseError, match="is completed: it waits for nothing"):
+        with pytest.raises(ResponseError, match="has completed: it waits for nothing"):
             await driver.respond(process_id, request.id, {"stars": 4})
     assert b"very many" not in await history_of(client, process_id)
 
@@ -311,7 +311,7 @@ class TestKilling:
 
             await driver.kill(process_id)
 
-            with pytest.raises(ProcessFailedError, match="Printer is killed"):
+            with pytest.raises(ProcessFailedError, match="Printer was killed"):
                 await driver.wait_for_output(process_id)
             assert agent.interrupted.is_set()
         assert await driver.get_status(process_id) is ProcessStatus.KILLED
@@ -326,7 +326,7 @@ class TestKilling:
 
             await driver.kill(process_id)
 
-            with pytest.raises(ProcessFailedError, match="Rated is killed"):
+            with pytest.raises(ProcessFailedError, match="Rated was killed"):
                 await driver.wait_for_output(process_id)
 
     async def test_one_that_was_never_begun_here(self, client: Client) -> None:
@@ -347,7 +347,7 @@ class TestKilling:
 
             await client.get_workflow_handle(f"tactician-{process_id}").cancel()
 
-            with pytest.raises(ProcessFailedError, match="Printer is killed"):
+            with pytest.raises(ProcessFailedError, match="Printer was killed"):
                 await driver.wait_for_output(process_id)
         assert agent.interrupted.is_set()
 
@@ -607,7 +607,7 @@ class TestWorkers:
         async with driver.create_worker():
             run_id = await driver.start("Clerk", "frogs")
 
-            with pytest.raises(RunError, match=r"Clerk: the run \w+ is failed: LookupError: no frogs"):
+            with pytest.raises(RunError, match=r"Clerk: the run \w+ has failed: LookupError: no frogs"):
                 await driver.wait_for_output(run_id)
         assert b"frogs" not in await history_of(client, run_id)
 
@@ -632,7 +632,7 @@ class TestWorkers:
 
             await driver.kill(run_id)
 
-            with pytest.raises(RunError, match="is killed"):
+            with pytest.raises(RunError, match="was killed"):
                 await driver.wait_for_output(run_id)
         assert interrupted.is_set()
         await history_of(client, run_id)

@@ -180,7 +180,7 @@ def test_every_mistake_in_them_comes_at_once() -> None:
     lines = str(raised.value).splitlines()
     assert lines[0] == "The model profiles are not valid:"
     assert lines[1] == '  - profile 1 (without match): match: name the models, as in match = "my-model*"'
-    assert lines[2].startswith("  - profile 1 (without match): temprature: a profile has no such field; known are ")
+    assert lines[2].startswith("  - profile 1 (without match): temprature: a profile has no such field; it has ")
     assert lines[3] == "  - profile 2 (a): temperature: Input should be a valid boolean, unable to interpret input"
     assert lines[4] == "  - profile 2 (a): documents: Input should be '', 'file' or 'document_url'"
     assert len(lines) == 5

@@ -183,7 +183,7 @@ async def test_a_process_whose_last_step_alone_is_saved_gets_its_record(way: str
     (view,) = await other.runs()
     assert [view.status, (await other.process(view.id)).status] == [ended] * 2
     assert agent.runs == 1
-    with pytest.raises(RunConflictError, match=f"has ended, and is {ended}") as raised:
+    with pytest.raises(RunConflictError, match=f"{ended.sentence}: nothing continues it") as raised:
         await other.resume(view.id)
     assert (f"`await platform.fork('{view.id}')`" in str(raised.value)) is (failure is not None)
 

@@ -78,7 +78,7 @@ async def test_its_actions_and_its_end_are_told_with_what_they_used(caplog: pyte
         "Poet: research gave Facts",
         "Poet: rhyme starts",
         "Poet: rhyme gave Poem",
-        "Poet: is completed",
+        "Poet: has completed",
     ]
     assert lines[-1].endswith(" s, 45 tokens")
     assert {record.levelname for record in caplog.records} == {"INFO"}
@@ -137,7 +137,7 @@ async def test_why_it_failed_is_told(caplog: pytest.LogCaptureFixture) -> None:
         await Platform(models=ScriptedModel()).start(Failing(), "x", options=ProcessOptions(verbosity=Verbosity()))
     *_, acted, ended = (record.getMessage() for record in caplog.records)
     assert acted.startswith("Failing: fail raised ValueError: no rhyme, ")
-    assert ended.startswith("Failing: is failed, ")
+    assert ended.startswith("Failing: has failed, ")
     assert without_lines(ended).endswith(": fail raised ValueError: no rhyme")
 
 

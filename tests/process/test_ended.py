@@ -107,7 +107,7 @@ async def test_what_has_ended_waits_for_nothing(platform: Make, ended: Callable[
     chart = process.to_mermaid()
     assert "planned" not in chart
     assert "next" not in chart
-    expected = f"^The process {process.id} has ended, and is {process.status}: it waits for nothing.$"
+    expected = f"^The process {process.id} {process.status.sentence}: it waits for nothing.$"
     with pytest.raises(ResponseError, match=expected):
         await platform().respond(process.id, "Writer/ask/asked", "Frogs")
     with pytest.raises(ResponseError, match=expected):

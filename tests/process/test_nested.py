@@ -334,7 +334,7 @@ class TestBudgets:
         process = await started(Strict(), "frogs", model=ScriptedModel("they hop"))
         assert process.status is ProcessStatus.FAILED
         assert process.failure is not None
-        assert "Drafter is terminated: the budget of 1 action is used up" in process.failure
+        assert "Drafter was terminated: the budget of 1 action is used up" in process.failure
 
     async def test_a_child_tries_again_as_often_as_its_parent(self) -> None:
         @planned_agent(description="fails twice")
@@ -393,7 +393,7 @@ class TestBudgets:
 
     async def test_a_run_around_a_process_limits_its_actions_too(self) -> None:
         agent = PlannedAgent(Drafter())
-        with pytest.raises(Exception, match="Drafter is terminated: the budget of 1 action is used up"):
+        with pytest.raises(Exception, match="Drafter was terminated: the budget of 1 action is used up"):
             await agent.run("frogs", context=Platform(ScriptedModel("they hop")).context(), budget=Budget(actions=1))
 
 

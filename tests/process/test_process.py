@@ -427,7 +427,7 @@ class TestBudget:
 
     async def test_stops_invoke_with_an_error(self) -> None:
         platform = Platform(models=ScriptedModel(Draft("d"))).register(Author())
-        with pytest.raises(ProcessFailedError, match="Author is terminated: the budget of 1 action is used up"):
+        with pytest.raises(ProcessFailedError, match="Author was terminated: the budget of 1 action is used up"):
             await platform.invoke(Book, "x", options=ProcessOptions(budget=Budget(actions=1)))
 
 

@@ -136,7 +136,7 @@ async def test_an_approval_is_no_answer_to_a_form(platform: Make) -> None:
     process = await answered(platform, "Printer")
 
     with pytest.raises(
-        ResponseError, match="the answer is not valid: it is approved, but what is asked for is missing"
+        ResponseError, match="the answer is not valid: it is approved, but the requested values are missing"
     ):
         await platform().respond(process.id, process.pending[0].id, approve())
 

@@ -51,7 +51,7 @@ async def test_a_folder_that_is_empty_all_at_once_is_a_failure(tmp_path: Path) -
         (tmp_path / "a.md").unlink()
         report = await library.ingest(tmp_path)
         assert report.removed == ()
-        assert "no documents in it any more; 1 of the library are kept" in report.failures[0].reason
+        assert "it has no documents now; 1 of the library are kept" in report.failures[0].reason
         assert len(await library.list_documents()) == 1
         shutil.rmtree(tmp_path)
         assert "no such file or folder" in (await library.ingest(tmp_path)).failures[0].reason

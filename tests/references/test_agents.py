@@ -232,7 +232,7 @@ def text(**fields: object) -> str:
         ([{"kind": "directory", "path": ".", "description": "d"}], "not allowed in a text"),
         ([{"kind": "python", "name": "x", "description": "d", "acceptedPackages": ["os"]}], "not allowed in a text"),
         ([{"kind": "file", "name": "x", "description": "d", "path": "../x"}], "is outside of"),
-        ([{"kind": "file", "name": "x", "description": "d", "path": ".env"}], "begins with a dot"),
+        ([{"kind": "file", "name": "x", "description": "d", "path": ".env"}], "begin with a dot"),
         ([{"kind": "os.system"}], "there is nothing with the name 'os.system'"),
         ([{"kind": "tests.references.acme.not_for_files"}], "must return an LlmReference, not an int"),
         ([{"kind": "tests.references.acme.Shelf", "name": "x", "description": "d", "maxBooks": "many"}], "maxBooks"),

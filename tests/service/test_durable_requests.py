@@ -79,7 +79,9 @@ async def test_a_conversation_in_which_another_program_answers_takes_no_request(
     asking = asyncio.create_task(service.request_agent("a", "1", conversation_id=conversation_id))
     await model.asked.wait()
     other = AgentService(Platform(ScriptedModel("three"), store=store)).register(Agent("a"))
-    with pytest.raises(RunConflictError, match=r"waits for the run .*, which is running: wait until that has ended"):
+    with pytest.raises(
+        RunConflictError, match=r"waits for the run .*, which is running: wait until that run has ended"
+    ):
         await other.request_agent("a", "2", conversation_id=conversation_id)
     assert len(await RunStore(store).find()) == 1
     model.may_answer.set()

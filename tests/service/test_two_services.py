@@ -173,7 +173,7 @@ async def test_a_request_that_finds_another_at_work_at_the_last_moment_leaves_th
 
     late = Platform(Echo(), store=SqliteStore(tmp_path / "talks.db"), on_event=overtake).register(Agent("Host"))
     async with late:
-        with pytest.raises(RunConflictError, match="wait until that has ended"):
+        with pytest.raises(RunConflictError, match="wait until that run has ended"):
             await AgentService(late).request_agent("host", "second", conversation_id="same")
         model.is_free.set()
         await asyncio.to_thread(other.join, 30)

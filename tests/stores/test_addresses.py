@@ -91,7 +91,7 @@ async def test_a_server_that_is_not_there_is_named_without_the_password(driver: 
 
 async def test_an_option_that_the_driver_does_not_have_is_named() -> None:
     store = open_store("postgresql://lynda:secret@127.0.0.1:1/runs?sslmod=require")
-    with pytest.raises(ConfigurationError, match=r"The URL of the store has an option that is not known: .*'sslmod'"):
+    with pytest.raises(ConfigurationError, match=r"The URL of the store has an unknown option: .*'sslmod'"):
         await store.load("docs", "d")
 
 

@@ -30,7 +30,7 @@ def sign_card(card: AgentCard, key: str, key_id: str) -> AgentCard:
         return create_agent_card_signer(key, header)(card)
     except Exception:  # the error of the library may quote the key
         raise ConfigurationError(
-            "The signing key of the agent card cannot be used: it has to be a private key of the curve P-256, as PEM."
+            "The signing key of the agent card cannot be used: it must be a private key of the curve P-256, as PEM."
         ) from None
 
 

@@ -96,7 +96,7 @@ async def open_client(settings: RemoteSettings, card: AgentCard) -> AsyncIterato
             yield ClientFactory(config).create(card)
         except ValueError as error:
             raise RemoteCardError(
-                f"{settings.url}: the agent speaks no protocol that is known here: {error}"
+                f"{settings.url}: the agent speaks no protocol that Tactician knows: {error}"
             ) from error
 
 
@@ -150,7 +150,7 @@ async def open_http(
 class GuardedTransport(httpx.AsyncBaseTransport):
     """Transport that sends keys to a single origin only, refuses private addresses, and bounds responses.
 
-    The origin is that of the address which the program has named. What the card names is untrusted: its host is looked
+    The origin comes from the address that the program has named. What the card names is untrusted: its host is looked
     up, checked and connected to by the address that was checked, so that its name cannot change the address meanwhile.
     """
 

@@ -94,7 +94,7 @@ async def open_channel(settings: RemoteSettings, target: GrpcTarget) -> grpc.aio
 
 @cache
 def _read_roots() -> bytes:
-    """Return the certificates that are trusted, which are the same as those of HTTP."""
+    """Return the certificates that are trusted, which are the same as for HTTP."""
     return Path(certifi.where()).read_bytes()
 
 

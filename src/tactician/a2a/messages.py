@@ -69,7 +69,7 @@ class A2aMessage:
         return UserMessage(self.as_user_parts())
 
     def as_user_parts(self) -> tuple[UserPart, ...]:
-        """Return the parts as those of a message to a model: data as JSON."""
+        """Return the parts for a message to a model: data as JSON."""
         return tuple(map(_as_user_part, self.parts))
 
 

@@ -27,7 +27,7 @@ from pydantic import JsonValue
 
 from tactician.a2a.connection import open_client
 from tactician.a2a.errors import RemoteTaskError, RemoteUnavailableError
-from tactician.a2a.events import RemoteTaskChanged
+from tactician.a2a.events import RemoteTaskChanged, complete_state
 from tactician.a2a.messages import A2aMessage, A2aPart, create_parts, get_value
 from tactician.a2a.questions import (
     IDEMPOTENCY_KEY,
@@ -145,7 +145,7 @@ class RemoteTask:
                     async for event in events:
                         await self._take(event)
             except TaskNotFoundError:
-                raise self._fail("is not known there any more") from None
+                raise self._fail("no longer exists at the agent") from None
             except UnsupportedOperationError:  # it has ended, or there are no streams
                 await self._look_up(client)
             except A2AClientError as error:
@@ -225,7 +225,7 @@ class RemoteTask:
             raise Suspended(question.to_request(self._request_id, self._context.path))
         if not view.is_completed:
             reason = "; ".join(part.text for part in view.message if isinstance(part, Text))
-            raise self._fail(f"is {view.state}{f': {reason}' if reason else ''}")
+            raise self._fail(f"{complete_state(view.state)}{f': {reason}' if reason else ''}")
         parts = view.result
         self._checkpoint.set(result=encode_value(parts, tuple[A2aPart, ...]), question=None)
         self._context.tally.add(Usage(requests=1, model=f"a2a:{self._remote}"))

@@ -26,7 +26,7 @@ class RemoteOptions(TypedDict, total=False):
         headers: headers of each request to the origin of the address, and of calls over gRPC to its host, such as
             `{"Authorization": "Bearer ..."}`.
         api_key_env: environment variable with a token, which goes to the origin of the address as a bearer token.
-        environment: the environment; that of this process by default.
+        environment: the environment; the environment of this process by default.
         verify_key: public key, in PEM form, that the card has to be signed with; no check by default.
         timeout: seconds that the task may take, without the time in which it waits for input; 600 by default. The card
             may take as long, but at most 60 seconds.

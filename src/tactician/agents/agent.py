@@ -25,12 +25,14 @@ from tactician.llm import NO_OPTIONS, LlmOptions, ModelLike
 from tactician.loop import Handoff, OutputType, TurnLoop, output_type
 from tactician.prompts import LlmReference, build_instructions
 from tactician.runs import READS_MESSAGES, Input, InputTypes, RunContext, Runnable, RunResult, messages_of
+from tactician.suggestions import suggest_options
 from tactician.tools import RunnableTool, Tool, Toolbox, ToolLike, snake_case
 
 T = TypeVar("T", default=str)
 T_co = TypeVar("T_co", covariant=True, default=str)
 
 
+@suggest_options
 class Agent(BaseRunnable[T_co]):
     """An agent that works with tools until it can answer.
 
@@ -132,7 +134,7 @@ class Agent(BaseRunnable[T_co]):
 
     @property
     def tools(self) -> Toolbox:
-        """The tools of the agent, with references, handoffs and workers, but without those of its tool groups."""
+        """The tools of the agent, with references, handoffs and workers, but without its tool groups' tools."""
         return self._current_tools()
 
     def replace_tools(self, tools: Sequence[ToolLike | LlmReference]) -> None:

@@ -55,7 +55,7 @@ _NO_SETTINGS = _Settings()
 class AgenticTool(RunnableTool[BaseModel]):
     """Tool that lets a model use other tools until it can answer. Every `with_...` returns a changed copy.
 
-    The model, the budget and the process of the call are those of the run that calls it, unless the tool has a model of
+    The call uses the model, the budget and the process of the run that calls it, unless the tool has a model of
     its own. Without parameters it has a single one, `request`.
 
     Args:

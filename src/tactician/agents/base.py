@@ -65,7 +65,7 @@ class BaseRunnable(ABC, Generic[T_co]):
     output_type: TypeForm[T_co] | None = None
     """Type of the output, where it is known beforehand."""
     trace: TraceMetadata | None = None
-    """Trace to which its requests belong, and those of all that it runs, where these do not say otherwise."""
+    """Trace to which its requests belong, and the requests of all that it runs, unless these say otherwise."""
     budget: Budget | None = None
     """Budget of each run that names no other budget, however the run begins."""
 
@@ -90,8 +90,8 @@ class BaseRunnable(ABC, Generic[T_co]):
 
         Args:
             input: a string, a message, a conversation or any object that has a JSON form.
-            context: the context; by default that of the running code, and outside of runs the default services.
-            budget: the budget of the run and of all nested runs; that of the Runnable by default.
+            context: the context; by default the context of the running code, and outside of runs the default services.
+            budget: the budget of the run and of all nested runs; the budget of the Runnable by default.
             conversation: the conversation so far. It gets the input and the answer; from an agent, all messages between
                 them too. It can always be continued. It is not stored with the run: for that, see `AgentService`.
 
@@ -201,7 +201,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         here.
 
         Args:
-            context: context of the run; `None` for that of the running code.
+            context: context of the run; `None` for the context of the running code.
         """
         return context if self.trace is None else (context or RunContext.current()).with_trace(self.trace)
 
@@ -275,8 +275,8 @@ class BaseRunnable(ABC, Generic[T_co]):
         """Return a tool that runs this Runnable.
 
         Args:
-            name: the name for the model; by default that of the Runnable.
-            description: the purpose; by default that of the Runnable.
+            name: the name for the model; by default the name of the Runnable.
+            description: the purpose; by default the purpose of the Runnable.
             arguments: type of its arguments, such as a pydantic model; by default the values for the templates of an
                 ensemble, and else a text, `request`.
             prompt: function from the arguments to the input of the Runnable; by default they are the input themselves,
@@ -394,7 +394,7 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
 
 
 def find_start(runnable: Runnable) -> Callable[[Input, RunContext, RunPlace], Awaitable[RunResult[object]]]:
-    """Return the function that runs a Runnable at a place in a run; that of most has no coroutine around the run."""
+    """Return the function that runs a Runnable at a place in a run; most have no coroutine around the run."""
     if isinstance(runnable, BaseRunnable) and type(runnable).run is BaseRunnable.run:
         return runnable.start_in_place
     return lambda value, context, place: runnable.run(value, context=context.inside_place(place))

@@ -16,7 +16,7 @@ T = TypeVar("T")
 def as_own_result(
     result: RunResult[T], context: RunContext, related: Sequence[RunResult[object]] | None = None
 ) -> RunResult[T]:
-    """Return the result of a nested run as that of its parent, with the usage of all nested runs."""
+    """Return the result of a nested run as its parent's, with the usage of all nested runs."""
     others = result.related if related is None else tuple(related)
     return replace(result, tally=context.tally, run_id=context.run_id, related=others)
 
@@ -64,10 +64,10 @@ class Attempts:
             key: the key of the run.
             runnable: the Runnable.
             input: its input.
-            answers: True when its answer is expected to be that of the parent.
+            answers: True when its answer is expected to become the parent's.
 
         Raises:
-            Exception: that of a nested run that ended because the budget of the run around it is used up.
+            Exception: the error of a nested run that ended because the budget of the run around it is used up.
         """
         if key not in self._reasons:
             try:

@@ -60,7 +60,8 @@ _KINDS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
 def _find_check(declared: type, name: str) -> tuple[Callable[[object], bool], str] | None:
     """Return the check of a setting: the type of a list or a number says what it needs.
 
-    Only the types of settings that a program uses are evaluated: those of all would double the time of a first agent.
+    Only the types of settings that a program uses are evaluated: to evaluate all would double the time of a first
+    agent.
     """
     if name in _KINDS:
         return _KINDS[name]

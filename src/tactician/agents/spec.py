@@ -221,7 +221,7 @@ def _refuse_model_as_name(label: str) -> None:
     """Refuse the name of a model in the place of an agent's name: in other frameworks the model comes first.
 
     Raises:
-        DeclarationError: when the name is that of a model, such as `"openai:gpt-5"`.
+        DeclarationError: when the name is a model's, such as `"openai:gpt-5"`.
     """
     provider, separator, _ = label.partition(":") if ":" in label else label.partition("/")
     if not separator:

@@ -1,4 +1,4 @@
-"""Current tools of an agent: its own, those of tool groups, of its caller, and those for its workers."""
+"""Current tools of an agent: its own, its tool groups', its caller's, and the tools for its workers."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Ai(AiSettings):
     def default(cls) -> Ai:
         """Return the models of the current run.
 
-        Outside of runs they are those of `tactician.toml` and the environment, else the embedded model.
+        Outside of runs they come from `tactician.toml` and the environment, else the embedded model.
         """
         return cls.__from_run__(RunContext.current())
 
@@ -211,7 +211,7 @@ class Ai(AiSettings):
         """Return the same with its template, if any, as a part of the system prompt."""
         if self._template is None:
             if values is not None:
-                raise ConfigurationError("values are those of a template: set it by with_template(...)")
+                raise ConfigurationError("values need a template: set it with with_template(...)")
             return self
         return replace(self, _template=None).with_system_prompt(await self._render(values or {}))
 

@@ -21,7 +21,7 @@ async def select_own_turns(events: AsyncGenerator[Event], run_id: str) -> AsyncG
     """Yield the beginnings of the turns of a streamed call, the pieces of their answers, and the end of the stream.
 
     A tool that the model calls may call a model too, in the same run. The turns of that are in the span of the tool;
-    those of the call itself are in the span in which the first one is.
+    the events of the call itself are in the span of the first event.
 
     Args:
         events: the events of the call.

@@ -40,7 +40,7 @@ class Blueprint(BlueprintNode):
 
     @classmethod
     def from_data(cls, data: Mapping[str, object]) -> Blueprint:
-        """Parse a blueprint from data, such as that of a JSON file.
+        """Parse a blueprint from data, such as the content of a JSON file.
 
         Raises:
             BlueprintError: with every mistake.
@@ -163,12 +163,12 @@ class Blueprint(BlueprintNode):
             allow: the packages in which tools, types, guardrails and agents may be looked up, beside those that
                 `TACTICIAN_ALLOW` names.
             names: objects for further names.
-            environment: the environment variables, for keys and `${NAME}`; those of this process by default.
+            environment: the environment variables, for keys and `${NAME}`; this process's variables by default.
             variables: the names of the variables that it may read. By default a file, and a blueprint that the program
                 made, may read all, and a text those that `TACTICIAN_ALLOW_VARIABLES` names, or all of an explicit
                 `environment`. A provider's own key may always be read, for the provider's own address.
-            hosts: the hosts that `baseUrl` may name, as `host` or `host:port`, beside those of the built-in providers.
-                By default all for a file, and for a text those that `TACTICIAN_ALLOW_HOSTS` names.
+            hosts: the hosts that `baseUrl` may name, as `host` or `host:port`, beside the hosts of the built-in
+                providers. By default all for a file, and for a text those that `TACTICIAN_ALLOW_HOSTS` names.
             root: the folder outside of which no file is read; the working directory when the blueprint's file is in it
                 or it has none, else the file's own folder.
             limits: limits on the number of agents.
@@ -268,7 +268,7 @@ def blueprint_type(name: str) -> Callable[[K], K]:
         other = KINDS.setdefault(name, kind)
         if (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__):
             raise DeclarationError(
-                kind.__qualname__, [f"its type {name!r} is that of {other.__module__}.{other.__qualname__}"]
+                kind.__qualname__, [f"its type {name!r} belongs to {other.__module__}.{other.__qualname__}"]
             )
         KINDS[name] = kind
         return kind

@@ -194,11 +194,11 @@ class Builder:
         return False
 
     def resolve_file(self, name: str, *steps: str | int) -> File | None:
-        """Return a file relative to that of the blueprint; `None` when reading it is not allowed."""
+        """Return a file relative to the blueprint's file; `None` when reading it is not allowed."""
         root, beside = self._shared.root, self.origin.file
         if any(part.startswith(".") and part.strip(".") for part in re.split(r"[\\/]", name)):
             self.add_problem(
-                f"{name}: what has a name that begins with a dot is not read, as it may hold secrets", *steps
+                f"{name}: files and folders whose names begin with a dot are not read, as they may hold secrets", *steps
             )
             return None
         try:

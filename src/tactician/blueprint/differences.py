@@ -159,7 +159,7 @@ def _serialize(item: Data) -> str:
 
 
 def _find_name(item: Data) -> str | None:
-    """Return the name of an item: its own, or that of the agent in it."""
+    """Return the name of an item: its own, or the name of the agent in it."""
     if not isinstance(item, dict):
         return None if isinstance(item, list) else str(item)
     own = next((str(item[name]) for name in _NAMES if name in item), None)

@@ -29,7 +29,7 @@ class Limits(DocumentLimits):
         depth: depth of nested objects and lists, with the depths of referencing files.
         values: objects, lists and values in a file, those that YAML's aliases repeat counted each time; and in all
             files that it names together, as for `size`.
-        nodes: agents and constellations, those of other files included.
+        nodes: agents and constellations, the agents of other files included.
     """
 
     nodes: int = 5_000

@@ -17,7 +17,7 @@ HOSTS_VARIABLE: Final = "TACTICIAN_ALLOW_HOSTS"
 
 @frozen
 class BuildPermissions:
-    """Environment variables and hosts that a blueprint may use, beside those of the built-in providers.
+    """Environment variables and hosts that a blueprint may use, beside the built-in providers'.
 
     A provider's own key is read for the provider's own address, in any blueprint.
 

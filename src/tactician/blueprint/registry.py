@@ -41,7 +41,7 @@ class AgentRegistry:
 
     Args:
         folder: the folder of the blueprints.
-        watch: build an agent anew when any of its files has changed: its own, those it refers to, and those of its
+        watch: build an agent anew when any of its files has changed: its own, those it refers to, and the files of its
             instructions. Each `get` looks at their times and sizes. As long as a changed file is wrong, the last good
             agent stays in use, and the log says once what is wrong.
         allow: the packages in which names are looked up, as for `Blueprint.build`.
@@ -49,7 +49,7 @@ class AgentRegistry:
         environment: the environment variables, as for `Blueprint.build`.
         variables: the names of those that blueprints may read, as for `Blueprint.build`.
         hosts: the hosts that they may reach, as for `Blueprint.build`.
-        root: the folder outside of which no file is read that a blueprint names; that of the registry by default.
+        root: the folder outside of which no file is read that a blueprint names; the folder of the registry by default.
         limits: limits on the size of blueprints, as for `Blueprint.build`.
 
     Raises:

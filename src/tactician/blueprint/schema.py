@@ -30,7 +30,7 @@ _WRITTEN_LAST: Final = frozenset(f"#/$defs/{name}" for name in (*_FAMILIES, *(la
 
 
 def json_schema() -> dict[str, Data]:
-    """Return the JSON Schema of all blueprints, those of registered types included.
+    """Return the JSON Schema of all blueprints, including registered types.
 
     What only a look at the environment or at other files can say is not in it: `Blueprint.build` says that.
     """

@@ -293,7 +293,7 @@ class RequestAnswerer(Answerer):
     async def _show(self, record: ChatRecord, result: RunResult[object]) -> tuple[ChatReply, SessionView]:
         messages = () if result.output is None else (AssistantMessage((Text(as_text(result.output)),)),)
         for message in messages:
-            self._platform.dialogues.show_message(record.id, message)
+            self._platform.process_conversations.show_message(record.id, message)
         view = SessionView(await self._load_conversation(record), result.status, result.run_id)
         return ChatReply(messages, result.status, result.run_id, result.pending), view
 
@@ -309,7 +309,7 @@ def _create_reply(process: AgentProcess) -> ChatReply:
     Raises:
         ProcessFailedError: when an action has failed, or the process has ended otherwise than by its goal.
     """
-    messages = () if process.dialogue is None else tuple(process.dialogue.sent)
+    messages = () if process.conversation is None else tuple(process.conversation.sent)
     if process.status is ProcessStatus.RESTING and process.error is not None:
         raise ProcessFailedError(f"{process.name}: {process.failure}", process) from process.error
     if process.status.is_terminal:

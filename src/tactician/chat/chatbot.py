@@ -49,9 +49,9 @@ class Chatbot(BaseRunnable[str]):
         platform: the platform, which has the store of the sessions.
         agent: the agent, or its registered name; by default the actions of all registered agents and components, of
             which the one that is worth most reacts to a message.
-        name: name of the chatbot; that of the agent by default.
+        name: name of the chatbot; the name of the agent by default.
         description: what it can do.
-        options: settings of the processes of planned agents; without limits by default. The budget is that of a
+        options: settings of the processes of planned agents; without limits by default. The budget is the budget of a
             session, with all its messages.
         patience: seconds that a message waits while another program answers in the session.
         find_memory: function that returns the id of a user's memory, for sessions that name no memory of their own.
@@ -99,7 +99,7 @@ class Chatbot(BaseRunnable[str]):
             user: the user, or the user's id; anybody by default.
             channel: shown what the chatbot says from now on, also outside of replies.
             id: id of the session, and of its conversation: any text; a new session by default.
-            memory_id: id of a memory that the session knows from its beginning, and adds its findings to; that of the
+            memory_id: id of a memory that the session knows from its beginning, and adds its findings to; the id of the
                 user by default, if the chatbot finds one.
             system_message: first message of a new conversation, for the model.
 
@@ -201,7 +201,7 @@ class Chatbot(BaseRunnable[str]):
 
     async def _open(self, record: ChatRecord, channel: OutputChannel | None) -> ChatSession:
         view = await self.look(record)
-        leave = _do_nothing if channel is None else self._platform.dialogues.listen(record.id, channel)
+        leave = _do_nothing if channel is None else self._platform.process_conversations.listen(record.id, channel)
         return ChatSession(self, record, view, leave)
 
     def _get_options(self, record: ChatRecord) -> ProcessOptions:

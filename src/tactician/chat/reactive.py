@@ -18,7 +18,7 @@ class ReactiveChatbots:
         self._chatbots: WeakKeyDictionary[Runnable, Chatbot] = WeakKeyDictionary()
 
     def find(self, platform: Platform, agent: Runnable) -> Chatbot | None:
-        """Return the chatbot of an agent: itself, or that of a planned agent that reacts to messages; else `None`."""
+        """Return the chatbot of an agent: itself, or one made of a planned agent that reacts to messages; or `None`."""
         if isinstance(agent, Chatbot):
             return agent
         if not reacts_to_messages(agent):

@@ -114,7 +114,7 @@ class ChatSession:
 
     @property
     def run_id(self) -> str | None:
-        """The id of the process of a planned agent; of other agents, that of the last run. `None` before the first."""
+        """The id of a planned agent's process; of other agents, the id of the last run. `None` before the first."""
         return self._view.run_id
 
     @property

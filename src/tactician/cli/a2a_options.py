@@ -38,7 +38,7 @@ def create_a2a_settings(
     Args:
         host: address to listen at.
         private_push: true when the option allows notifications to private addresses.
-        grpc_port: port of the option; that of the file by default.
+        grpc_port: port of the option; the port in the file by default.
         name: name on the card.
         key: file with the private key that signs the card.
         v03: true to answer clients of version 0.3.

@@ -26,7 +26,7 @@ Allow = Annotated[
 ]
 Modules = Annotated[
     list[str] | None,
-    typer.Option("--module", help="A module to import before a blueprint, such as that of its guardrails."),
+    typer.Option("--module", help="A module to import before a blueprint, such as the module of its guardrails."),
 ]
 Root = Annotated[
     Path | None,
@@ -101,7 +101,7 @@ NO_ACCESS: Final = BlueprintAccess()
 
 
 def is_blueprint_file(file: Path) -> bool:
-    """Return whether the name of a file is that of a blueprint."""
+    """Return whether the name of a file is a blueprint's."""
     return file.suffix.lower() in _SUFFIXES
 
 

@@ -37,7 +37,7 @@ _MARKS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "ye
 _File = Annotated[Path, typer.Argument(help="A blueprint: a file that ends in .json, .yaml or .yml.")]
 _Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Blueprints.")]
 _NoFollow = Annotated[
-    bool, typer.Option("--no-follow", help="Compare what the files say alone, not what is in the files that they name.")
+    bool, typer.Option("--no-follow", help="Compare only these files, without the files that they name.")
 ]
 
 

@@ -196,7 +196,7 @@ def find_partner(platform: Platform) -> str | None:
 def _create_bot(service: AgentService, name: str) -> Chatbot | None:
     """Return a chatbot of a planned agent whose actions react to messages; `None` for another agent.
 
-    The name of no agent is that of all components together.
+    Without a name, all components together are the agent.
     """
     if (agent := service.platform.agents.get(name)) is None:
         return Chatbot(service.platform)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import Parameter, signature
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import TypeGuard, TypeVar
+from typing import Final, TypeGuard, TypeVar
 
 from tactician.agents import (
     ComponentAgent,
@@ -27,6 +28,7 @@ from tactician.llm import LanguageModel
 from tactician.platform import GOALS, Platform
 from tactician.runs import Runnable
 from tactician.suggestions import did_you_mean
+from tactician.text import describe_error
 from tactician.tools import ToolGroup, ToolGroups
 
 T = TypeVar("T")
@@ -85,7 +87,7 @@ class Loaded(dict[str, Runnable]):
         try:
             return self.script()
         except Exception as error:
-            raise ConfigurationError(f"{path}{_find_line(error, path)}: {type(error).__name__}: {error}") from error
+            raise _create_error(error, path) from error
 
     @property
     def component_agents(self) -> Mapping[str, Runnable]:
@@ -224,8 +226,7 @@ def _create(kind: type, path: Path) -> object:
     except DeclarationError:
         raise
     except Exception as error:
-        problem = f"{kind.__name__}(): {type(error).__name__}: {error}"
-        raise ConfigurationError(f"{path}{_find_line(error, path)}: {problem}") from error
+        raise _create_error(error, path, f"{kind.__name__}(): ") from error
 
 
 def _is_own_class(value: object, module: ModuleType) -> TypeGuard[type]:
@@ -239,6 +240,8 @@ def _is_declared(kind: type) -> bool:
 
 
 _VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+_MISSING_NAME: Final = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'")
+"""Message of the error for a name that a module lacks. Before Python 3.12, the error has the name nowhere else."""
 
 
 def load_module(path: Path) -> ModuleType:
@@ -262,8 +265,29 @@ def load_module(path: Path) -> ModuleType:
     except DeclarationError:
         raise
     except (Exception, SystemExit) as error:
-        raise ConfigurationError(f"{path}{_find_line(error, path)}: {type(error).__name__}: {error}") from error
+        raise _create_error(error, path) from error
     return module
+
+
+def _create_error(error: BaseException, path: Path, call: str = "") -> ConfigurationError:
+    """Return the error for code of the user that raises, with its line and what Python may know about the cause."""
+    return ConfigurationError(f"{path}{_find_line(error, path)}: {call}{describe_error(error)}{_advise(error)}")
+
+
+def _advise(error: BaseException) -> str:
+    """Return advice to append to an error message, which begins with a full stop; empty where none helps."""
+    if isinstance(error, AttributeError) and isinstance(error.obj, Coroutine):
+        return ". Its call needs `await`; outside of async functions, use the method with `_sync`."
+    if isinstance(error, AttributeError) and error.name and error.obj is not None:
+        return _suggest(error.name, error.obj)
+    missing = _MISSING_NAME.match(str(error)) if isinstance(error, ImportError) else None
+    module = sys.modules.get(missing["module"]) if missing else None
+    return _suggest(missing["name"], module) if missing and module else ""
+
+
+def _suggest(name: str, holder: object) -> str:
+    suggestion = did_you_mean(name, dir(holder))
+    return f".{suggestion}" if suggestion else ""
 
 
 def _find_line(error: BaseException, path: Path) -> str:

@@ -7,7 +7,7 @@ from tactician.personalities import PLAIN, Personality, get_personality
 
 
 def find_personality(name: str | None) -> Personality:
-    """Return the personality with a name; by default that of `tactician.toml`, else the plain personality.
+    """Return the personality with a name; by default the one in `tactician.toml`, else the plain personality.
 
     Raises:
         ConfigurationError: when no personality has the name.

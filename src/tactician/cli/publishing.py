@@ -36,7 +36,7 @@ def may_callers_approve(option: bool | None) -> bool:
 
 @frozen
 class Publication:
-    """Platform with the agents of a file, and those of them that are published beside the exported goals."""
+    """Platform with the agents of a file, and the agents that are published beside the exported goals."""
 
     platform: Platform
     agents: tuple[Runnable, ...]

@@ -54,7 +54,7 @@ def ingest(
         list[str] | None, typer.Option("--meta", "-m", metavar="NAME=VALUE", help="Metadata of the documents.")
     ] = None,
     policy: Annotated[
-        str, typer.Option("--refresh", metavar="WHEN", help="Which known documents to read: changed, never, always.")
+        str, typer.Option("--refresh", metavar="WHEN", help="Which documents to read again: changed, never or always.")
     ] = "changed",
     allow_private: Annotated[
         bool, typer.Option("--allow-private", help="Fetch pages of this machine and of private networks too.")
@@ -63,7 +63,10 @@ def ingest(
         int, typer.Option("--chunk", min=50, metavar="CHARACTERS", help="The longest text of a chunk.")
     ] = 1500,
     overlap: Annotated[
-        int, typer.Option("--overlap", min=0, metavar="CHARACTERS", help="What a chunk repeats of the one before it.")
+        int,
+        typer.Option(
+            "--overlap", min=0, metavar="CHARACTERS", help="How much each chunk repeats of the chunk before it."
+        ),
     ] = 200,
     debug: Debug = False,
 ) -> None:

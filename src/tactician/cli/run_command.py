@@ -131,7 +131,7 @@ def read_input(agent: Runnable, words: Sequence[str]) -> str | Mapping[str, str]
 
 def _join_words(words: Sequence[str], subject: str) -> str:
     if not words:
-        raise ConfigurationError(f"{subject} needs an input: add what it is asked to do to the command.")
+        raise ConfigurationError(f"{subject} needs an input: add a request to the command.")
     return " ".join(words)
 
 

@@ -24,15 +24,13 @@ from tactician.cli.stores import require_store
 from tactician.errors import ConfigurationError, ResponseError, RunConflictError
 from tactician.grammar import format_count
 from tactician.platform import Platform, RunReader, RunView
-from tactician.runs import Approval, PendingRequest, RunStore, approve, kill_run, reject
+from tactician.runs import Approval, PendingRequest, RunStatus, RunStore, approve, kill_run, reject
 from tactician.stores import open_store
 
 
 def respond(
     id: ProcessId,
-    words: Annotated[
-        list[str], typer.Argument(metavar="[REQUEST] [VALUE] FILE", help="What is answered: JSON or text.")
-    ],
+    words: Annotated[list[str], typer.Argument(metavar="[REQUEST] [VALUE] FILE", help="The answer: JSON or text.")],
     store: StoreUrl = None,
     approved: Annotated[
         bool, typer.Option("--approve", help="Let the tool be called; there is no VALUE then.")
@@ -95,7 +93,7 @@ def kill(
 ) -> None:
     """End a run for good, wherever it runs, also if it cannot be read."""
     asyncio.run(_kill(id, require_store(store), reason))
-    out.print(f"{id} is killed", highlight=False)
+    out.print(f"{id} was killed", highlight=False)
 
 
 def prune(
@@ -118,8 +116,8 @@ async def _prune(age: timedelta, store: str) -> int:
 async def _kill(id: str, store: str, reason: str) -> None:
     async with open_store(store) as documents:
         if not await kill_run(documents, id, reason):
-            status = (await RunReader(documents).get(id)).status
-            raise RunConflictError(f"{id} cannot be killed: it is {status} already.")
+            status = RunStatus((await RunReader(documents).get(id)).status)
+            raise RunConflictError(f"{id} cannot be killed: it {status.sentence} already.")
 
 
 async def run_on_platform(
@@ -161,7 +159,7 @@ def _split(words: list[str], *, has_value: bool) -> tuple[str | None, str, Path]
     if not required <= len(words) <= required + 1:
         expected = "[REQUEST] VALUE FILE" if has_value else "[REQUEST] FILE"
         raise ConfigurationError(
-            f"respond ID takes {expected}, and got: {' '.join(words)}. FILE has the agent that goes on with the answer."
+            f"respond ID takes {expected}, and got: {' '.join(words)}. FILE has the agent that goes on."
         )
     request = words[0] if len(words) > required else None
     return request, words[-2] if has_value else "", Path(words[-1])
@@ -175,7 +173,7 @@ def _choose_request(run: RunView, request_id: str | None) -> PendingRequest:
     """
     ids = {request.id: request for request in run.pending}
     if not ids:
-        raise ResponseError(f"{run.id} is {run.status}: it does not wait for an answer.")
+        raise ResponseError(f"{run.id} {RunStatus(run.status).sentence}: it does not wait for an answer.")
     if request_id is None and len(ids) == 1:
         return run.pending[0]
     if request_id not in ids:

@@ -41,7 +41,7 @@ class ShellParameter:
 
     Attributes:
         name: name of the parameter of the function.
-        kind: its type; that of an item, when it takes all remaining words.
+        kind: its type; the type of an item, when it takes all remaining words.
         default: its default, unless it is required.
         takes_rest: true when it takes all remaining words.
         is_option: true when only its name introduces it, and not its place.
@@ -154,7 +154,7 @@ def shell_command(
 
     Args:
         function: the function.
-        name: name of the command; that of the function with `-` for `_` by default.
+        name: name of the command; the name of the function with `-` for `_` by default.
         aliases: other names.
     """
 

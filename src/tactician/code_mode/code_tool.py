@@ -211,7 +211,7 @@ class _ScriptCalls:
         self._id = new_id() if self._place is None else self._place.path.rpartition("/")[2]
 
     def create_sandbox(self, limits: CodeLimits, state: bytes | None) -> Sandbox:
-        """Create the surroundings of the script: those of its first run."""
+        """Create the surroundings of the script for its first run."""
         started = self._context.clock.time()
         if self._place is not None:
             known = self._place.data.get("started")

@@ -32,7 +32,7 @@ def load_settings(path: str | Path | None = None) -> Settings:
     """Return the settings in `path`, else in the file of TACTICIAN_CONFIG, else in `./tactician.toml`.
 
     Without any of these files, and with an empty TACTICIAN_CONFIG, the settings are the defaults. Environment
-    variables come before the file: see `find_variable`. Those of models are read by a `ModelCatalog`.
+    variables come before the file: see `find_variable`. Settings of models are read by a `ModelCatalog`.
 
     Raises:
         ConfigurationError: when a named file is missing, or a file is not TOML; with every setting that does not exist

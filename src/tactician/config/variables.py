@@ -70,7 +70,7 @@ def _list_prefixes(kind: type[BaseModel]) -> Iterator[str]:
 
 
 def _list_settings(kind: type[BaseModel], around: str = "") -> Iterator[str]:
-    """Yield the paths of all settings that are no tables, except those of models and of tables that users name."""
+    """Yield the paths of all settings that are no tables, except for models and tables that users name."""
     for name, field in kind.model_fields.items():
         if (table := _find_table(field.annotation)) is not None and name != _ELSEWHERE:
             yield from _list_settings(table, f"{around}{name}.")

@@ -24,7 +24,7 @@ class SlidingWindow(WindowStrategy):
     Attributes:
         max_tokens: length of the window.
         preserve_system: always include the system messages at the beginning.
-        counter: token counter; that of the run's model by default.
+        counter: token counter; the counter of the run's model by default.
 
     Raises:
         DeclarationError: when `max_tokens` is not positive.

@@ -17,7 +17,7 @@ from tactician.llm import Message, UserMessage
 from tactician.runs import RunContext
 
 _HEADING = "What was said and done before this, summed up:\n"
-_NOTE = UserMessage("(What was said before this is left out here: it was too long.)")
+_NOTE = UserMessage("(The earlier conversation is left out: it was too long.)")
 _TOKENS_PER_WORD = 2
 _MIN_WORDS = 20
 _PORTION = 2  # so many times `max_tokens` are summed up at once, should a conversation begin so long
@@ -38,7 +38,7 @@ class Summarization(WindowStrategy):
         model: the name of the summarizing model, at the responder or the instances of the agent's model; the agent's
             model, when `None`.
         prompt: the instructions for that model.
-        counter: token counter; that of the run's model by default.
+        counter: token counter; the counter of the run's model by default.
 
     Raises:
         DeclarationError: when a number is not positive.

@@ -1,4 +1,4 @@
-"""Forms: models of documents whose fields are those of a runtime class, so that each field is declared once.
+"""Forms: models of documents with the fields of a runtime class, so that each field is declared once.
 
 The runtime class declares a field with its type, its limits and its default, and the form names the class:
 
@@ -10,7 +10,7 @@ The runtime class declares a field with its type, its limits and its default, an
     class RetryPart(Part):
         "Retries of a failed call."
 
-A field that the form declares itself replaces that of the runtime class, for a document in which it looks different.
+A field that the form declares itself replaces the runtime class's, for a document in which it looks different.
 """
 
 from __future__ import annotations

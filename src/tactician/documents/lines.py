@@ -15,7 +15,7 @@ class Place:
     inner: dict[str | int, Place] = field(default_factory=dict)
 
     def find_line(self, path: DataPath) -> int:
-        """Return the line of the value at a path, or that of the innermost value around it."""
+        """Return the line of the value at a path, or of the innermost value around it."""
         place = self
         for step in path:
             if (inner := place.inner.get(step)) is None:
@@ -43,7 +43,7 @@ class PlaceBuilder:
         return bool(self._open) and self._open[-1][1] and self._named is None
 
     def name(self, name: str, line: int) -> None:
-        """Add the name of the next value; its line is that of the value, too.
+        """Add the name of the next value; it is on the line of the value, too.
 
         Raises:
             UnreadableTextError: when the object has the name already.

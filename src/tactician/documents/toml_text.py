@@ -162,7 +162,7 @@ class _Locator:
 
 
 def _reach(place: Place, names: list[str], line: int) -> Place:
-    """Return the place of a table; of an array of tables, that of its last table."""
+    """Return the place of a table; of an array of tables, the place of its last table."""
     for name in names:
         place = place.inner.setdefault(name, Place(line))
         if isinstance(last := next(reversed(place.inner), None), int):

@@ -63,14 +63,14 @@ class Ensemble(EnsembleRunnable[T_co]):
     Args:
         name: the name.
         tasks: the tasks; loops, graphs, map-reduces and other ensembles stand in the place of a task. The output of the
-            last task in the list is that of the ensemble.
-        phases: groups of tasks instead of tasks. The output of the last phase in the list is that of the ensemble.
+            last task in the list is the output of the ensemble.
+        phases: groups of tasks instead of tasks. The last phase's output is the output of the ensemble.
         description: the purpose, for the choice between agents; a list of the tasks by default.
-        agents: the agents that may do tasks; those of the tasks by default.
+        agents: the agents that may do tasks; the agents of the tasks by default.
         model: the model of agents and tasks without a model of their own.
-        tools: tools for all agents; of tools with the same name, that of the agent or of the task counts.
+        tools: tools for all agents; of tools with the same name, the agent's or the task's counts.
         workflow: the order of the tasks; by default parallel when a task has a context, else sequential. With phases,
-            it is that of phases without their own workflow.
+            it applies to phases without their own workflow.
         manager: agent that leads a hierarchy; a new agent by default. Its answer has the output type of the last task.
         constraints: limits on the delegations of a manager.
         reflections: store of the reflections on tasks with `reflect`.
@@ -85,14 +85,14 @@ class Ensemble(EnsembleRunnable[T_co]):
         rate_limit: requests to models a second, shared by all tasks of all runs of this object; no limit by default.
         listeners: functions that hear the events of each run.
         synthesize: model that makes the agents of tasks without an agent: a role, a goal and a background, in a single
-            call for all of them, those of loops and graphs included. An ensemble inside that names no such model asks
+            call for all of them, including tasks in loops and graphs. An ensemble inside that names no such model asks
             this one, and a map-reduce does for the first task of each level. By default the role follows from the
             description.
         budget: the budget of each run that names no other budget.
         capture: how much `result.trace` has: `"off"`, `"standard"` or `"full"`. By default as the context of the run or
             the setting `[telemetry] capture` says, which is `"off"`: then the trace has the tasks alone.
         context_format: the format of data for models in prompts, tool results and memory, or an object that writes it.
-            By default that of the ensemble around it, which is JSON. Schemas and answers are JSON in any case.
+            By default the format of the ensemble around it, else JSON. Schemas and answers are JSON in any case.
 
     Raises:
         EnsembleDefinitionError: with all mistakes in these arguments. What is wrong between the tasks, `check` finds.
@@ -174,7 +174,7 @@ class Ensemble(EnsembleRunnable[T_co]):
 
         Args:
             input: the input of a run.
-            context: the context of a run, with its models; that of the running code by default.
+            context: the context of a run, with its models; the context of the running code by default.
 
         Raises:
             EnsembleDefinitionError: with all mistakes, each with its place.
@@ -201,7 +201,7 @@ class Ensemble(EnsembleRunnable[T_co]):
 
     @property
     def templates(self) -> tuple[TaskTemplate, ...]:
-        """The templates that need values, those of tasks inside of others included."""
+        """The templates that need values, including the templates of inner tasks."""
         return self._structure.templates
 
     @property

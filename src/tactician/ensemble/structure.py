@@ -49,7 +49,7 @@ class EnsembleStructure:
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks, those of all phases included."""
+        """The tasks, including the tasks of all phases."""
         return tuple(self.casting.find(task) for task in self.arguments.tasks)
 
     @property
@@ -118,7 +118,7 @@ class EnsembleStructure:
 
     @cached_property
     def templates(self) -> tuple[TaskTemplate, ...]:
-        """The templates that need values, those of tasks inside of others included."""
+        """The templates that need values, including the templates of inner tasks."""
         return tuple(list_part_templates((path, job.task) for path, job in self.places))
 
     @cached_property

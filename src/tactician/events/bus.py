@@ -35,7 +35,7 @@ class EventBus:
 
     @property
     def listeners(self) -> tuple[EventListener, ...]:
-        """All listeners, those of the parent first."""
+        """All listeners, the parent's first."""
         above = _everywhere if self._parent is None else self._parent.listeners
         if not above or not self._listeners:
             return above or self._listeners
@@ -68,7 +68,7 @@ class EventBus:
 
     @staticmethod
     def deliver(event: Event, listeners: tuple[EventListener, ...]) -> None:
-        """Deliver an event to listeners, as `emit` does to those of the bus."""
+        """Deliver an event to listeners, as `emit` does to the listeners of the bus."""
         for listener in listeners:
             try:
                 listener(event)
@@ -129,7 +129,7 @@ class EventEmitter:
         Args:
             kind: the class of the event.
             *args: always empty: fields of events are keywords.
-            **fields: the fields of the event, without those of the run.
+            **fields: the fields of the event, without the fields of the run.
         """
         if self.bus.is_observed:
             build: Callable[..., Event] = kind  # P cannot say that events have these fields

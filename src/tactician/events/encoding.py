@@ -39,7 +39,7 @@ def event_from_json(data: str | bytes | Mapping[str, object]) -> Event:
     Fields that can hold any object, such as the output of a run, are read as JSON values.
 
     Raises:
-        StoredStateError: when the data is not that of an event, or no imported module defines its type.
+        StoredStateError: when the data does not describe an event, or no imported module defines its type.
     """
     from pydantic import ValidationError
 
@@ -48,7 +48,7 @@ def event_from_json(data: str | bytes | Mapping[str, object]) -> Event:
     if not isinstance(values, Mapping) or not isinstance(name, str):
         raise StoredStateError("This is not an event: an event is a JSON object with a `type`.")
     if find_event_type(name) is None:
-        raise StoredStateError(f"The event type {name!r} is not known: import the module that defines it.")
+        raise StoredStateError(f"The event type {name!r} is unknown: import the module that defines it.")
     try:
         return _adapter(name).validate_python({key: value for key, value in values.items() if key != "type"})
     except ValidationError as error:

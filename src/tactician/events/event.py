@@ -36,7 +36,7 @@ class Event:
     """Event of a run.
 
     A subclass is a frozen dataclass. Its `type` is its name in JSON, the class's name by default;
-    two event classes of different modules cannot share a name. Its `usual_level` is that of the log, `DEBUG` by
+    two event classes of different modules cannot share a name. Its `usual_level` is its level in the log, `DEBUG` by
     default.
 
     Attributes:
@@ -72,7 +72,7 @@ class Event:
 
     @property
     def level(self) -> int:
-        """Level at which the event is logged: that of its class, unless something failed."""
+        """Level at which the event is logged: its class's level, unless something failed."""
         return self.usual_level
 
     def describe(self) -> str:

@@ -30,7 +30,7 @@ _innermost: ContextVar[_Entered | None] = ContextVar("the innermost span of the 
 
 
 def find_span_id() -> str | None:
-    """Return the id of the span in which the code runs: that of the event that opened it."""
+    """Return the id of the span in which the code runs, which is the id of the event that opened it."""
     span = _innermost.get()
     while span is not None:
         if not span.is_ended:
@@ -104,7 +104,7 @@ class OpenSpans(Generic[S]):
         return self.find(event.run_id, event.closes, event.span_key, near=event.span_id)
 
     def find_around(self, event: Event) -> S | None:
-        """Return the span in which an event happens: that of the code, unless it belongs to another run."""
+        """Return the span in which an event happens: the code's, unless the event belongs to another run."""
         innermost = None if event.span_id is None else self._by_id.get(event.span_id)
         around: OpenSpan | None = innermost
         while around is not None:

@@ -16,7 +16,7 @@ class StepReport:
         has_ended: true when a further step is of no use.
         pending: ids of the requests that nobody has answered; empty when the run can continue.
         refused: ids of those whose last answer was not valid.
-        wakes_at: time at which the first deadline passes, theirs or that of the run, in seconds since the epoch.
+        wakes_at: time at which the first deadline passes, theirs or the run's, in seconds since the epoch.
         delay: seconds until the next step.
     """
 

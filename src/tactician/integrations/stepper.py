@@ -97,7 +97,7 @@ class Stepper:
         """
         record = await self.load(run_id)
         if record.status.is_terminal:
-            raise ResponseError(f"The run {run_id} is {record.status}: it waits for nothing.")
+            raise ResponseError(f"The run {run_id} {record.status.sentence}: it waits for nothing.")
         await keep_responses(*await self._claim(run_id), self._platform.context(), responses)
 
     async def load(self, run_id: str) -> RunRecord:
@@ -136,7 +136,7 @@ class Stepper:
         if record.status is not RunStatus.COMPLETED:
             why = record.header.failure or ", ".join(request.prompt for request in record.header.pending)
             result = RunResult(None, record.status, run_id=run_id, pending=record.header.pending)
-            raise RunError(f"{record.name}: the run {run_id} is {record.status}: {why}", result)
+            raise RunError(f"{record.name}: the run {run_id} {record.status.sentence}: {why}", result)
         return self._revive(record.name, read_output((await self._runs.load_state(record)).tree))
 
     async def kill(self, run_id: str) -> StepReport:

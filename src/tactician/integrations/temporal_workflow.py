@@ -61,7 +61,7 @@ class RunWorkflow:
             while not self._has_ended:
                 await self._continue()
         except (asyncio.CancelledError, ActivityError) as error:
-            # A cancellation that is not ours is that of the workflow, by Temporal's tools: the same as a kill.
+            # A cancellation that is not ours comes from Temporal's tools and is the workflow's: the same as a kill.
             self._is_killed = self._is_killed or is_cancelled_exception(error)
             if not self._is_killed:
                 raise

@@ -48,7 +48,7 @@ class ModelCatalog:
     over and falls back: chat models, embedding models and image models alike.
 
     Attributes:
-        instances: the instances of `LLM_INSTANCES`, else those of the settings.
+        instances: the instances of `LLM_INSTANCES`, else of the settings.
     """
 
     def __init__(self, settings: Settings | None = None, environment: Mapping[str, str] | None = None) -> None:
@@ -118,7 +118,7 @@ class ModelCatalog:
 
         Args:
             model: the model.
-            name: the name; that of the model by default.
+            name: the name; the name of the model by default.
 
         Raises:
             ConfigurationError: when it is not a model, or another model already has the name.
@@ -151,7 +151,7 @@ class ModelCatalog:
         return self._resolver.list_entries()
 
     def list_named_entries(self) -> tuple[ModelEntry, ...]:
-        """Return the models that the default and the roles name, besides those of `list_entries`."""
+        """Return the models that the default and the roles name, besides the models of `list_entries`."""
         return self._resolver.list_named_entries()
 
     async def list_served_models(self) -> tuple[str, ...]:

@@ -72,7 +72,8 @@ def is_available() -> bool:
 class EmbeddedModel:
     """GGUF model in this process: the file at the path, else the default model.
 
-    The model loads on the first call. Up to four requests run at the same time; the event loop is never blocked.
+    The model loads on the first call, which holds up the whole program for about a second: llama.cpp's binding keeps
+    the interpreter's lock meanwhile. Later, up to four requests run at the same time, beside everything else.
     Answers are limited to `DEFAULT_MAX_TOKENS` unless the options say otherwise, and every string and list of
     a JSON answer is bounded, because a small model does not always find an end.
     """

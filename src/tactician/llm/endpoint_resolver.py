@@ -165,7 +165,7 @@ class EndpointResolver:
 
     Attributes:
         instances: the instances of `LLM_INSTANCES`, else of the settings.
-        registered: the models that the program registered; they follow those of the instances.
+        registered: the models that the program registered; they follow the instances' models.
 
     Raises:
         ConfigurationError: when the settings, `LLM_INSTANCES` or an address are not valid.
@@ -265,7 +265,7 @@ class EndpointResolver:
             return ""
 
     def _list_entries(self, kind: ModelKind[M] | None = None) -> Iterator[ModelEntry]:
-        """Yield the models of the instances: those of a kind, or all."""
+        """Yield the models of the instances, all or of one kind."""
         for instance in self.instances:
             for model in instance.models:
                 entry = ModelEntry(model, instance.id, f"{self._listed_by} lists it", instance.find_kind(model))

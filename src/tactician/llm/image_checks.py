@@ -20,7 +20,7 @@ _INLINE: Final = "data:"
 
 
 def check_image(image: Image) -> Image:
-    """Return an image whose media type is that of its content.
+    """Return an image with the media type of its content.
 
     Raises:
         ValueError: when it is neither an image that is not too large, nor an `http` or `https` URL.

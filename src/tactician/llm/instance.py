@@ -72,7 +72,7 @@ class Instance:
         return self.concurrencies.get(model, self.concurrencies.get("*"))
 
     def find_kind(self, model: str) -> KindName:
-        """Return the kind of a model: that of the entry, else that of the name if the provider serves it."""
+        """Return the kind of a model: the entry's, else the name's if the provider serves it."""
         if (kind := self.kinds.get(model, self.kinds.get("*"))) is not None:
             return kind
         guessed = guess_kind(model)

@@ -257,13 +257,13 @@ def _api_version(raw: Raw, provider: Provider, mistakes: Mistakes) -> str | None
 def _key(raw: Raw, provider: Provider | None, url: str, mistakes: Mistakes) -> str | None:
     value = raw.get("key")
     if value is not None and not isinstance(value, str):
-        mistakes.add('is not a text; write the key, or "${NAME}" for that of an environment variable', "key")
+        mistakes.add('is not a text; write the key, or "${NAME}" for the key in an environment variable', "key")
         return None
     key = (value or "").strip()
     if UNPRINTABLE.search(key):
         mistakes.add("has characters that no header can carry, such as a line break", "key")
     if not key and provider is not None and _needs_key(provider, url):
-        mistakes.add('is missing; write the key, or "${NAME}" for that of an environment variable', "key")
+        mistakes.add('is missing; write the key, or "${NAME}" for the key in an environment variable', "key")
     return key or None
 
 

@@ -64,7 +64,7 @@ _BUILT_IN = tuple(
 
 
 class ModelProfiles:
-    """Profiles of models: those of the user before the built-in ones."""
+    """Profiles of models: the user's profiles before the built-in ones."""
 
     def __init__(self, own: Iterable[ModelProfile] = ()) -> None:
         """Check the user's `own` profiles.
@@ -86,7 +86,7 @@ class ModelProfiles:
     def resolve(
         self, provider: str, model: str, features: Features, dialect: Dialect, instance: str = ""
     ) -> tuple[Features, Dialect]:
-        """Return the features and the dialect of a model, which override those of its provider."""
+        """Return the features and the dialect of a model, which override its provider's."""
         values: Mapping[str, Any] = self.find_values(provider, model, instance)
         spoken = replace(dialect, **{name: values[name] for name in _DIALECT & values.keys()})
         known = replace(features, **{name: values[name] for name in _FEATURES & values.keys()})
@@ -125,7 +125,7 @@ def _values(profile: ModelProfile, place: str, problems: Problems) -> dict[str, 
     for name, value in profile.values.items():
         if name not in _FEATURES | _DIALECT:
             known = ", ".join(sorted(_FEATURES | _DIALECT))
-            problems.add(f"a profile has no such field; known are {known}", name, file=place)
+            problems.add(f"a profile has no such field; it has {known}", name, file=place)
             continue
         try:
             values[name] = _adapter(name).validate_python(value)

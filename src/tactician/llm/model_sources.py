@@ -33,7 +33,7 @@ class ModelSource(Protocol):
 class MediaModelSource(Protocol):
     """Source of embedding models and image models, by name; without a name, of the default.
 
-    The options are those of the caller; a source without instances may ignore them.
+    The options come from the caller; a source without instances may ignore them.
     """
 
     def embedding_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> EmbeddingModel:

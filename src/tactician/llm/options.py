@@ -66,8 +66,8 @@ class LlmOptions:
         fallbacks: names of the models to use, in order, when the requested model cannot answer.
         instances: the only instances that may serve the call; any if empty.
         session: calls with the same key go to the same instance if the router is `sticky`.
-        network_retries: retries after timeouts, rate limits, server errors and lost connections, in place of those of
-            the router's policy.
+        network_retries: retries after timeouts, rate limits, server errors and lost connections, in place of the
+            retries of the router's policy.
         truncation_retries: the same, after objects and tool calls that were cut off at `max_tokens`.
         content_filter_retries: the same, after answers that the provider's filter blocked.
         trace: the trace of the request, for providers that pass it on.
@@ -134,7 +134,7 @@ class LlmOptions:
         return LlmOptions(fallbacks=self.fallbacks, instances=self.instances, session=self.session)
 
     def with_defaults(self, base: LlmOptions) -> LlmOptions:
-        """Return these options, with those of `base` where these have none."""
+        """Return these options, with the options of `base` where these have none."""
         if base is NO_OPTIONS or base == self:
             return self
         names = _HYPERPARAMETERS if self.requested_model is not None else _NAMES

@@ -27,18 +27,18 @@ class Provider:
             set.
         default_model: the default model if the key is set.
         auth_header: the header that carries the key, where `{key}` stands in `auth_format`.
-        headers: headers of every request beside the key; `{api_version}` stands for that of the instance.
+        headers: headers of every request beside the key; `{api_version}` stands for the instance's version.
         query: query parameters of every request.
         features: the features of its models, unless a profile differs.
         wire: the wire format; `dialect` holds the provider's differences from it.
         sends_api_version: true when an instance's `apiVersion` goes into the query.
         needs_api_version: true when an instance must have an `apiVersion`.
-        declared: the features that a custom specification declares; if `None`, those of `features` and `dialect`.
+        declared: the features that a custom specification declares; if `None`, `features` and `dialect` say them.
         streams: true when the provider streams answers.
         on_unsupported: the reaction to a request that needs an unsupported feature.
         endpoints: the paths of its other endpoints, by their names in a specification.
         prices: custom prices, by prefix of a model's name.
-        elsewhere: the provider to use for another host than that of `base_url`.
+        elsewhere: the provider to use for another host than `base_url`'s.
         native_tools_remedy: what makes native tools available, in the error for a request that needs them.
     """
 
@@ -85,7 +85,7 @@ class Provider:
     ) -> Endpoint:
         """Return the endpoint of a model for a key, at `base_url` or the provider's own address.
 
-        Without a model, the endpoint is that of a model without a profile.
+        Without a model, the endpoint is as for a model without a profile.
         """
         spoken, called = self.for_base_url(base_url), name or self.name
         features, dialect = profiles.resolve(self.name, model, spoken.features, spoken.dialect, called)

@@ -57,7 +57,7 @@ class ProviderAccess:
         profiles: ModelProfiles = BUILT_IN_PROFILES,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
     ) -> Endpoint:
-        """Return the endpoint of a chat model; without a name, that of a model without a profile."""
+        """Return the endpoint of a chat model; without a name, as for a model without a profile."""
         return self.provider.create_endpoint(
             self.key,
             self.base_url,

@@ -35,7 +35,7 @@ def adapt_request(request: ModelRequest, features: Features) -> tuple[ModelReque
         chosen = _with_choice(request)
         adapted, restore = adapt_request(chosen, features)
         return adapted, _chain(restore, lambda response: _restore_choice(request, response))
-    if not features.tools and any(map(_has_tools, request.messages)):  # those of another model, as after a handoff
+    if not features.tools and any(map(_has_tools, request.messages)):  # another model's calls, as after a handoff
         request = replace(request, messages=tuple(_without_tools(request.messages)))
     if request.output is not None and not features.json_schema:
         if request.tools and request.tool_choice not in ("auto", "none"):

@@ -162,7 +162,7 @@ class Responder:
         Args:
             name: the name at the provider, such as `"gpt-5.4"` or `"openai/gpt-5.4"`.
             options: the options of requests that have none.
-            environment: the environment with the key; that of this process by default.
+            environment: the environment with the key; the environment of this process by default.
             clock: the clock of retries.
 
         Raises:

@@ -15,7 +15,7 @@ class TimeLimit:
     """Limit of the duration of calls: `with LimitedCall(limit):` raises a `TimeoutError` once it has passed.
 
     Calls with the same limit expire in the order in which they began, so a timer for each event loop serves all of
-    them. A timer for each call, as that of `asyncio.timeout`, would cost more than the rest of the routing.
+    them. A timer for each call, as `asyncio.timeout` has it, would cost more than the rest of the routing.
 
     Args:
         seconds: the limit of a call; no limit, when it is infinite.

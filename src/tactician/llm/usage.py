@@ -31,7 +31,7 @@ class Usage:
     Attributes:
         model: the model, as `instance:model`; empty if unknown, or if there are several.
         price: the model's own price, if configured.
-        answered_by: the name of the model as the provider reports it: the requested name may be that of a deployment.
+        answered_by: the name of the model as the provider reports it: the requested name may be a deployment's.
         parts: the usage of each model, if there are several.
     """
 
@@ -62,7 +62,7 @@ class Usage:
         return sum(cost for cost in self._costs() if cost is not None)
 
     def attribute_to(self, model: str, price: ModelPrice | None = None) -> Usage:
-        """Return the usage as that of a model, at its own price; existing values stay."""
+        """Return the usage as a model's, at its own price; existing values stay."""
         if self.parts or (self.model and (self.price is not None or price is None)):
             return self
         return Usage(  # `replace` takes four times as long, in each call of a model
@@ -257,7 +257,7 @@ def find_price(model: str, prices: Mapping[str, ModelPrice], instance: str = "")
 def calculate_cost(model: str, usage: Usage, own: ModelPrice | None = None, answered_by: str = "") -> float | None:
     """Return the US dollars for the usage of a model named `instance:model`, at its own price or the listed price.
 
-    The listed price is that of the model that answered, else of the requested name, which may be that of a deployment.
+    The listed price is for the model that answered, else for the requested name, which may be a deployment's.
     The result is `None` if no price is known. Models in this process, at Ollama and in Docker are free.
     """
     if own is not None:
@@ -282,7 +282,7 @@ def _look_up_cost(instance: str, model: str, usage: Usage) -> float | None:
     from genai_prices import calc_price
 
     provider, requests = _LISTED_AS.get(instance, instance), max(usage.requests, 1)
-    # Some prices rise with the length of a request: so the price of many short requests is not that of a long request.
+    # Some prices rise with the length of a request: so many short requests cost something else than a long request.
     counted = ListedUsage(
         input_tokens=usage.input_tokens / requests,
         output_tokens=usage.output_tokens / requests,

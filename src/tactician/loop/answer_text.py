@@ -21,7 +21,7 @@ async def read_answer_text(events: AsyncGenerator[Event], level: int = 0) -> Asy
     so does an answer that a guardrail, a reviewer or a repetition may replace.
 
     Args:
-        events: the events, such as those of `agent.stream(...)`. They are closed at the end.
+        events: the events, such as the events of `agent.stream(...)`. They are closed at the end.
         level: length of the path of the context in which the streamed run was started.
     """
     reader = AnswerReader(level)

@@ -40,7 +40,7 @@ class Ending(Protocol[T_co]):
         ...
 
     def tools(self, own: Toolbox) -> Toolbox:
-        """Return the visible tools, from those of the agent and others."""
+        """Return the visible tools, from the agent's tools and others."""
         ...
 
     def answer(self, text: str) -> Answer[T_co] | None:

@@ -66,7 +66,7 @@ class Handoff(Tool, Generic[T]):
         self.propagated_output_type = propagated_output_type
         self.history = history
         self.awareness = awareness
-        message = {"type": "string", "description": "what the one who takes over has to know besides the conversation"}
+        message = {"type": "string", "description": "what the next agent needs to know besides the conversation"}
         self._spec = ToolSpec(
             name or snake_case(target.name, "transfer_to_"),
             description or f"Hand the conversation over to {target.name}: {target.description}",

@@ -145,7 +145,7 @@ class _Pieces:
         self._partial = partial
         self._gate = gate
         self._emitter = context.emitter
-        self._level = len(context.path) + 1 if is_checked else context.piece_level  # or that of no run
+        self._level = len(context.path) + 1 if is_checked else context.piece_level  # or no run's level
         self._shown: object = None
 
     def emit_text(self, text: str) -> None:

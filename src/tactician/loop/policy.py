@@ -71,7 +71,7 @@ class TurnPolicy:
     Attributes:
         max_turns: requests in which the model may use tools. After them the model is asked to answer, at most three
             times.
-        max_attempts: number of attempts at a valid object before the run fails; those of the project, when `None`.
+        max_attempts: number of attempts at a valid object before the run fails; the project's number, when `None`.
         max_tool_calls: number of tool calls in all; no limit, when `None`.
         max_repeats: number of equal calls in a row from which on the call is not run any more; no limit, when `None`.
         parallel_tools: run the tool calls of a turn concurrently.
@@ -98,7 +98,7 @@ class TurnPolicy:
 
     @property
     def tool_output_limit(self) -> int | None:
-        """The limit of a tool's output in tokens: that of the agent, or of its autonomy."""
+        """The limit of a tool's output in tokens, from the agent or its autonomy."""
         if self.max_tool_output_tokens is None and self.autonomy is not None:
             return self.autonomy.max_tool_output_tokens
         return self.max_tool_output_tokens

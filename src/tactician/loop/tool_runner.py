@@ -169,7 +169,7 @@ class ToolRunner:
             held.release(lambda produced: deliver_produced(produced, self._context))
         except ConfigurationError:
             raise
-        except TacticianError as error:  # as that of a tool: the blackboard refuses the object
+        except TacticianError as error:  # as a tool's error: the blackboard refuses the object
             return ToolResult(result.call_id, result.name, describe_error(error), is_error=True)
         return result
 

@@ -57,7 +57,7 @@ class TurnLoop(Generic[T]):
 
     Args:
         tools: the tools of the model; a function is called before each turn, so that tools can change.
-        ending: the rule for the answer; by default the first reply, or that of the policy.
+        ending: the rule for the answer; by default the first reply, or the policy's rule.
     """
 
     def __init__(

@@ -292,5 +292,5 @@ class CallsInProgress:
 
         return ErrorData(
             code=INVALID_REQUEST,
-            message="Several calls, or none, are in progress: it is not known which of them asks. Call again alone.",
+            message="Several calls, or none, are in progress, so nobody can tell which of them asks. Call again alone.",
         )

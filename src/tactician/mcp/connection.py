@@ -161,7 +161,7 @@ class Connection:
 
     @property
     def _is_running(self) -> bool:
-        """True while the owner runs, in this event loop: that of another has ended with it."""
+        """True while the owner runs, in this event loop: another loop's owner has ended with the loop."""
         if self._owner is None or self._owner.done():
             return False
         return self._loop is asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Resources of MCP servers as entries of files. The servers are those of `tactician.toml`, by their names there."""
+"""Resources of MCP servers as entries of files. The servers come from `tactician.toml`, by their names there."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def create_mcp_reference(
 
     Args:
         server: the name of the server in `tactician.toml`.
-        name: the name of the reference; that of the server by default.
-        description: the description; that of the server by default.
+        name: the name of the reference; the name of the server by default.
+        description: the description; the description of the server by default.
         patterns: patterns of the URIs that the model may read.
 
     Raises:

@@ -11,7 +11,7 @@ class McpOptions(TypedDict, total=False):
     """Options of every server.
 
     Attributes:
-        name: the name for messages, events and reports; that of the program or the host by default.
+        name: the name for messages, events and reports; the name of the program or the host by default.
         timeout: seconds that a call may take; 300 by default.
         connect_timeout: seconds that connecting may take; 60 by default.
         sampling: true when the model around a call may answer questions of the server; true by default.

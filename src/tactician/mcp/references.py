@@ -60,13 +60,13 @@ class McpReference(LlmReference):
 
     Args:
         name: the name of the reference.
-        description: the description; that of the server by default.
+        description: the description; the description of the server by default.
         listed: the resources, and templates of URIs.
         server: the server.
         patterns: patterns of the URIs that may be read.
 
     Attributes:
-        own_description: the description, where it is not that of the server.
+        own_description: the description, where it is not the server's.
     """
 
     late_kind: ClassVar[str] = "mcp"
@@ -113,7 +113,7 @@ class ListedLater(McpReference):
 
     Args:
         name: the name of the reference.
-        description: the description; that of the server, when it is empty.
+        description: the description; the description of the server, when it is empty.
         server: the server.
         patterns: patterns of the URIs that may be read.
     """

@@ -26,7 +26,7 @@ class ServerTools(ToolProvider):
         return self._select(lambda own: replace(own, only=patterns))
 
     def without(self, *patterns: str) -> ServerTools:
-        """Return the tools without those of these names on the server, which may be patterns."""
+        """Return the tools without these names on the server, which may be patterns."""
         return self._select(lambda own: replace(own, but=(*own.but, *patterns)))
 
     def named(self, naming: NamingStrategy) -> ServerTools:
@@ -34,11 +34,11 @@ class ServerTools(ToolProvider):
         return self._select(lambda own: replace(own, naming=naming))
 
     def with_approval(self, *patterns: str, required_role: str | None = None) -> ServerTools:
-        """Return the tools, of which calls of those of these names on the server wait for an approval.
+        """Return the tools, of which calls of tools with these names on the server wait for an approval.
 
         Args:
             *patterns: names on the server, which may be patterns; all by default.
-            required_role: role that a person needs to approve any of these calls; that of an earlier selection, or
+            required_role: role that a person needs to approve any of these calls; the role of an earlier selection, or
                 anybody, when `None`.
         """
         return self._select(
@@ -50,7 +50,7 @@ class ServerTools(ToolProvider):
         )
 
     def with_output_type(self, kind: object, *patterns: str) -> ServerTools:
-        """Return the tools, of which those of these names on the server give the program objects of a type.
+        """Return the tools, of which tools with these names on the server give the program objects of a type.
 
         Args:
             kind: type of their structured output, which is validated: a pydantic model, a dataclass, a list ...

@@ -88,7 +88,7 @@ class McpServer(ServerTools):
         Args:
             command: the program.
             *arguments: its arguments.
-            env: environment variables. Of those of this program it only gets `PATH`, `HOME` and a few others.
+            env: environment variables. Of this program's variables it only gets `PATH`, `HOME` and a few others.
             cwd: its working directory.
             **options: see `McpOptions`.
         """
@@ -228,7 +228,7 @@ class McpServer(ServerTools):
 
         Args:
             *patterns: patterns of the URIs that the model may read; all by default.
-            name: the name of the reference; that of the server by default.
+            name: the name of the reference; the name of the server by default.
 
         Raises:
             McpError: when the server cannot be reached, or does not answer as it should.

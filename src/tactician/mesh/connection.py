@@ -226,7 +226,7 @@ class MeshConnection:
 
         Args:
             tags: tags that a capability must have, all of them.
-            any_tags: tags of which a capability must have one.
+            any_tags: tags of which a capability must have any.
             kind: `"task"` or `"tool"`; both by default.
         """
         await self.open()

@@ -45,8 +45,8 @@ class Mesh(MeshConnection):
 
         async def find() -> list[CapabilityCard]:
             target = await Requester(self).find_target(name, None)  # a card is needed, also where the node is named
-            found = await self.directory.find(self.realm, name, on or target.node, wait=LOOK_AROUND)
-            return [offering.capability for offering in found[:1]]
+            offerings = await self.directory.find(self.realm, name, on or target.node, wait=LOOK_AROUND)
+            return [offering.capability for offering in offerings[:1]]
 
         return RemoteTools(self, find, MeshCallOptions.create(on=on, **options), name)
 
@@ -57,7 +57,7 @@ class Mesh(MeshConnection):
 
         Args:
             tags: tags that a capability must have, all of them.
-            any_tags: tags of which a capability must have one.
+            any_tags: tags of which a capability must have any.
             kind: `"task"` or `"tool"`; both by default.
             **options: fields of `MeshCallOptions`.
         """

@@ -33,7 +33,7 @@ _FAR_OFF: Final = 2
 
 @frozen
 class Milestone:
-    """A change of what is known: after how many states and seconds, the least cost possible, and that of the plan."""
+    """A change of what is known: after how many states and seconds, the least possible cost, and the plan's cost."""
 
     expansions: int
     seconds: float

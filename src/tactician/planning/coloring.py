@@ -1,6 +1,6 @@
 """Colours of facts and actions: those that can be swapped for each other without changing the problem have the same.
 
-Colour refinement: the colour of an action follows from those of its facts, and that of a fact from those of its
+Colour refinement: the colour of an action follows from the colours of its facts, and the colour of a fact from its
 actions, until no more colours come up. Facts of the same colour need not be interchangeable; in most problems no two
 facts have the same colour, and there is nothing to look for.
 """

@@ -29,8 +29,8 @@ class HybridPlanner(AStarPlanner):
     4. The best action that can run now, even if it is worth less than it costs.
 
     So it gathers what is worth gathering, like a `UtilityPlanner`, but then goes for the goal by any number of steps.
-    For a single goal its plan is that of `AStarPlanner`, for `NIRVANA` that of `UtilityPlanner`. The arguments and
-    exceptions are those of `AStarPlanner`.
+    For a single goal it plans as `AStarPlanner` does, for `NIRVANA` as `UtilityPlanner` does. The arguments and
+    exceptions are the same as of `AStarPlanner`.
     """
 
     @override

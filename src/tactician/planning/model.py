@@ -118,7 +118,7 @@ class Plan:
         goal: the goal that it reaches
         actions: the actions to run, in this order
         costs: a number per action, as estimated when the plan was made
-        value: the goal's value plus that of every action
+        value: the goal's value plus the value of every action
         possible_saving: the most that another plan for the goal could cost less; 0 for a plan that is known to be the
             cheapest
     """

@@ -1,6 +1,6 @@
 """The order of facts, in which landmarks are looked for: the order that raises the bound most.
 
-Where an action needs several missing facts, a landmark is sought behind that of the lowest bit. LM-cut
+Where an action needs several missing facts, a landmark is sought behind the fact of the lowest bit. LM-cut
 takes the fact that is hardest to reach (h-max), state by state; here the facts are numbered so, once for a problem.
 """
 

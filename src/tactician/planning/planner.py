@@ -100,14 +100,14 @@ class InquiringPlanner(ABC):
         """Search for the best plan, and halt where it depends on an unknown condition or takes long.
 
         The search assumes the best of unknown conditions and asks only for those that the plan then depends on: a
-        single condition at a time, that of the most promising choice first, each at most once. `determine` is not
+        single condition at a time, from the most promising choice on, each at most once. `determine` is not
         called.
 
         Args:
             world: known conditions
             actions: actions to choose from
             goals: goals to choose from
-            budget: the limits; those of the planner by default
+            budget: the limits; the limits of the planner by default
             known: a plan that may still work, or a part of it: the result does not cost more
             asks: ask for unknown conditions; otherwise an unknown condition satisfies nothing
         """

@@ -14,7 +14,7 @@ from tactician.planning.masks import Masks, bits_of
 
 
 class RelaxedPlan(NamedTuple):
-    """Cost of the actions of a plan without deletes, and those of them that can run now."""
+    """Cost of the actions of a plan without deletes, and the actions among them that can run now."""
 
     cost: float
     preferred: tuple[int, ...]

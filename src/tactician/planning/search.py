@@ -32,7 +32,7 @@ class Search:
     their weights, in which each step counts: else a free detour would be as good as none, and stubborn sets, which keep
     only some of the lightest plans, would be unsound.
 
-    Two queues hold nodes. That of A* holds all, with the least bound on top; the hasty one, there only while there is
+    Two queues hold nodes. A*'s queue holds all, with the least bound on top; the hasty one, there only while there is
     haste, holds those that come first when the way to go counts for more than the way so far.
 
     Attributes:
@@ -142,7 +142,7 @@ class Search:
         self._hasty = []
 
     def explore_next(self, *, hasty: bool = False) -> None:
-        """Explore a state: that of the least bound, or the first of the hasty queue."""
+        """Explore the state with the least bound, or the first of the hasty queue."""
         queue = self._hasty if hasty else self._queue
         nodes = self._nodes
         while queue:

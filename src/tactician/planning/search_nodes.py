@@ -20,7 +20,7 @@ class SearchNodes:
     A node is a step from its parent, with flags: `FORCED` if its parent has no other child, `ESTIMATED`, `EXPANDED`.
     Most nodes are never visited, and those that are have a row with more: the state, its `keys`, which symmetric states
     have in common (the states themselves where there are no symmetries), its weight, `bounds`, which are what a plan
-    from the state weighs at least, and landmarks: until the node is estimated, those of its parent.
+    from the state weighs at least, and landmarks: its parent's, until the node is estimated.
     """
 
     __slots__ = ("bounds", "flags", "keys", "landmarks", "parents", "rows", "states", "steps", "weights")

@@ -22,7 +22,7 @@ class Solution:
 
     Attributes:
         steps: the numbers of its actions
-        bound: the least cost that a plan can have, in billionths; None if that of this plan
+        bound: the least cost that a plan can have, in billionths; None for the cost of this plan
         limit: the limit that ended the search; None if there is no better plan
         nearest: the steps to the state that looked nearest to the goal
         milestones: course of the bound and of the best plan until they met

@@ -9,6 +9,16 @@ if TYPE_CHECKING:
     from tactician.platform.autonomy import AgentChoice as AgentChoice
     from tactician.platform.autonomy import Autonomy as Autonomy
     from tactician.platform.autonomy import Mode as Mode
+    from tactician.platform.conversations import Conversations as Conversations
+    from tactician.platform.conversations import Picture as Picture
+    from tactician.platform.conversations import Request as Request
+    from tactician.platform.conversations import RequestOptions as RequestOptions
+    from tactician.platform.conversations import Requests as Requests
+    from tactician.platform.conversations import Role as Role
+    from tactician.platform.conversations import create_message as create_message
+    from tactician.platform.conversations import create_model_agent as create_model_agent
+    from tactician.platform.conversations import create_request as create_request
+    from tactician.platform.conversations import read_picture as read_picture
     from tactician.platform.enqueue_options import EnqueueOptions as EnqueueOptions
     from tactician.platform.follow import RunClient as RunClient
     from tactician.platform.follow import has_rested as has_rested
@@ -22,16 +32,6 @@ if TYPE_CHECKING:
     from tactician.platform.host.meter import UsePoint as UsePoint
     from tactician.platform.platform import Platform as Platform
     from tactician.platform.registry import GOALS as GOALS
-    from tactician.platform.requests import Conversations as Conversations
-    from tactician.platform.requests import Picture as Picture
-    from tactician.platform.requests import Request as Request
-    from tactician.platform.requests import RequestOptions as RequestOptions
-    from tactician.platform.requests import Requests as Requests
-    from tactician.platform.requests import Role as Role
-    from tactician.platform.requests import create_message as create_message
-    from tactician.platform.requests import create_model_agent as create_model_agent
-    from tactician.platform.requests import create_request as create_request
-    from tactician.platform.requests import read_picture as read_picture
     from tactician.platform.start_objects import list_start_types as list_start_types
     from tactician.platform.supervision import SupervisorInvocation as SupervisorInvocation
     from tactician.platform.views import ObjectView as ObjectView
@@ -57,7 +57,7 @@ else:
             "tactician.platform.registry": "GOALS",
             "tactician.platform.platform": "Platform",
             "tactician.platform.goal_tools": "GoalTool",
-            "tactician.platform.requests": (
+            "tactician.platform.conversations": (
                 "Conversations Picture Request RequestOptions Requests Role create_message create_model_agent "
                 "create_request read_picture"
             ),

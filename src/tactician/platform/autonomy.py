@@ -52,7 +52,7 @@ class Autonomy:
 
     Args:
         platform: whose agents there are.
-        model: who is asked; that of `tactician.toml`, else the default model of the platform, when `None`.
+        model: the model that is asked; `tactician.toml` names it, else the default model of the platform, when `None`.
         agent_cutoff: how sure it must be of an agent, from 0 to 1; as `tactician.toml` says, else 0.6, when `None`.
         goal_cutoff: how sure it must be of a goal, likewise.
         retries: how often it is asked again when its ranking is not valid; as `tactician.toml` says, else 2, when

@@ -68,7 +68,7 @@ def assemble_towards(kind: type, agents: Mapping[str, Runnable]) -> list[Planned
 
 
 def is_assembled(name: str) -> bool:
-    """Return whether a name is that of an assembled agent."""
+    """Return whether a name belongs to an assembled agent."""
     return name.startswith(_PREFIX) or name in _PLANNERS
 
 

@@ -87,7 +87,7 @@ class RunControl:
             names: names of agents; all by default.
             limit: how many runs of the store are read.
             newest_first: true to get the newest first, and those beyond the limit not at all.
-            after: number of the run before the first, in this order: that of the last run of an earlier list.
+            after: number of the run before the first, in this order: the last run of an earlier list.
         """
         statuses = (status,) if isinstance(status, str) else status
         return await self._reader.list(
@@ -247,7 +247,7 @@ class RunControl:
     ) -> AgentProcess | RunResult[object]:
         """Continue a run that was paused or interrupted, is stuck, or whose worker has died, as far as it can go.
 
-        The objects go onto the blackboard of a process first, as those of `start` do: what a stuck process lacks.
+        The objects go onto the blackboard of a process first, as with `start`: what a stuck process lacks.
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -277,8 +277,8 @@ class RunControl:
     ) -> AgentProcess | RunResult[object]:
         """Start a new run from a past step of another, and run it as far as it can go.
 
-        The other run stays as it is, and may have ended, in whatever way. Its steps up to that step are those of the
-        fork, too; so `compare` shows what another model, input, answer or object would have done.
+        The other run stays as it is, and may have ended, in whatever way. Its steps up to that step become the steps of
+        the fork, too; so `compare` shows what another model, input, answer or object would have done.
 
         Args:
             run_id: id of the other run.

@@ -26,7 +26,7 @@ class EnqueueOptions(TypedDict, total=False):
     Attributes:
         named: further objects for a planned agent, by their names.
         options: settings of a process.
-        budget: the budget of the run and of all nested runs; that of the Runnable by default.
+        budget: the budget of the run and of all nested runs; the budget of the Runnable by default.
         user: the user that the run works for, whom code inside it finds by `context.find(ChatUser)`.
         priority: rank among the runs that wait for a worker, from -100,000 to 100,000; the highest comes first. A
             point weighs as much as a minute of waiting, so that no run waits for ever.

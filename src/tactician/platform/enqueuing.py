@@ -45,7 +45,7 @@ class Enqueuer:
         self._runs = RunStore(services.store)
 
     async def enqueue(self, agent: object, objects: Objects, settings: EnqueueOptions) -> str:
-        """Save a new run for a worker to start, and return its id; that of the first run with the idempotency key.
+        """Save a new run for a worker to start, and return its id; or the id of the first run with the idempotency key.
 
         Raises:
             ConfigurationError: when there is no store, or an option is wrong.

@@ -181,7 +181,7 @@ class RunClient:
         begin: Callable[[], AsyncGenerator[Event]],
         on_earlier: Callable[[], None] = lambda: None,
     ) -> AsyncGenerator[Event]:
-        """Yield the events of a new run; those of an earlier run, if it has the idempotency key.
+        """Yield the events of a new run, or of an earlier run with the same idempotency key.
 
         Args:
             key: the key.
@@ -265,7 +265,7 @@ class RunClient:
         result: RunResult[None] = RunResult(None, status, run_id=run_id)
         if record.header.refuses_input:
             raise GuardrailError.restore(failure or "", result)
-        raise RunError(failure or f"The run {run_id} is {status}.", result)
+        raise RunError(failure or f"The run {run_id} {status.sentence}.", result)
 
 
 def _is_moving(record: RunRecord) -> bool:

@@ -31,7 +31,7 @@ class Invocation:
 
     Args:
         registry: registered agents.
-        context: context of the runs; of code that runs for an agent, that of the run around it.
+        context: context of the runs; of code that runs for an agent, the context of the run around it.
         runner: work on them.
     """
 

@@ -166,8 +166,8 @@ class RunLookup:
             if (status := (await self.record(run_id)).status).is_terminal:
                 raise describe_end(run_id, status, is_kept=True)
             raise RunConflictError(
-                f"The run {run_id} is {status}: another worker is continuing it. If that worker has died, the run can "
-                "continue when its lease ends, after 30 seconds by default."
+                f"The run {run_id} {status.sentence}: another worker is continuing it. If that worker has died, the "
+                "run can continue when its lease ends, after 30 seconds by default."
             )
         return claimed
 
@@ -250,4 +250,4 @@ def describe_end(run_id: str, status: ProcessStatus, *, is_kept: bool = False) -
     if is_kept and status in (ProcessStatus.FAILED, ProcessStatus.TERMINATED):
         ways = f"`await platform.fork({run_id!r})`, or `tactician fork {run_id}`,"
         remedy = f" {ways} begins a new run that repeats only what failed."
-    return RunConflictError(f"The run {run_id} has ended, and is {status}: nothing continues it.{remedy}")
+    return RunConflictError(f"The run {run_id} {status.sentence}: nothing continues it.{remedy}")

@@ -137,7 +137,7 @@ class Memories:
 
 
 async def recall(store: DocumentStore, memory_id: str, agent: PlannedAgentSpec, board: Blackboard) -> Blackboard:
-    """Return a blackboard with the objects of a memory whose types the agent knows, followed by those of the board.
+    """Return a blackboard with the objects of a memory whose types the agent knows, followed by the board's objects.
 
     The results of the agent's goals are left out: the process has to produce its own.
 

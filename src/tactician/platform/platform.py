@@ -42,11 +42,10 @@ from tactician.suggestions import suggest_options
 from tactician.tools import OpenProviders, ToolGroup, ToolSource, list_groups
 
 if TYPE_CHECKING:
-    from tactician.platform.dialogues import Dialogues
+    from tactician.platform.conversations import Conversations, ProcessConversations, Requests
     from tactician.platform.enqueue_options import EnqueueOptions
     from tactician.platform.goal_tools import GoalTool
     from tactician.platform.memories import Memories
-    from tactician.platform.requests import Conversations, Requests
     from tactician.platform.running import RunOptions
 
 T = TypeVar("T")
@@ -60,7 +59,7 @@ class Platform(RegisteredAgents, RunControl):
     `async with Platform(...) as platform:` closes all of it at the end.
 
     Args:
-        models: a source of models, a single model for everything, or the name of the default model; those of the
+        models: a source of models, a single model for everything, or the name of the default model; the models of the
             environment by default.
         on_event: called with every event of every run.
         store: store of runs, processes and memories, which are saved after each step; this program only, by default.
@@ -119,7 +118,7 @@ class Platform(RegisteredAgents, RunControl):
         remembered = REMEMBERED_PROCESSES if memory is None else memory.processes
         self._registry = Registry({REQUESTS: lambda: self.requests})
         self._lookup = RunLookup(self._registry, self.context, services, remembered)
-        self._runner = Runner(self._lookup, services, lambda: self.dialogues)
+        self._runner = Runner(self._lookup, services, lambda: self.process_conversations)
 
     # What only some programs use is imported and made when it is used, which is a fifth of the start of a program.
 
@@ -127,23 +126,23 @@ class Platform(RegisteredAgents, RunControl):
     def conversations(self) -> Conversations:
         """Conversations by id, in the store."""
         from tactician.conversation import ConversationStore
-        from tactician.platform.requests import Conversations
+        from tactician.platform.conversations import Conversations
 
         return Conversations(ConversationStore(self.services.store), self._idle_messages)
 
     @cached_property
     def requests(self) -> Requests:
         """Runner of requests to agents and models, alone or in conversations; see `AgentService`."""
-        from tactician.platform.requests import Requests
+        from tactician.platform.conversations import Requests
 
         return Requests(self.conversations, self.find_agent, lambda: self.run_names)
 
     @cached_property
-    def dialogues(self) -> Dialogues:
+    def process_conversations(self) -> ProcessConversations:
         """The channels to the users of conversations; see `Chatbot`."""
-        from tactician.platform.dialogues import Dialogues
+        from tactician.platform.conversations import ProcessConversations
 
-        return Dialogues(self.conversations, self.services.store)
+        return ProcessConversations(self.conversations, self.services.store)
 
     @cached_property
     def memories(self) -> Memories:
@@ -382,7 +381,7 @@ class Platform(RegisteredAgents, RunControl):
     ) -> T:
         """Return an object of the requested type, from the registered agent that has a goal and a plan for it.
 
-        When no agent has a plan by itself, the actions of all of them are planned together, as those of components.
+        When no agent has a plan by itself, the actions of all of them are planned together, as for components.
         In code that runs for an agent, it is a run inside the run around it, as `agent.run(...)` is.
 
         Raises:

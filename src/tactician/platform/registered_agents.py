@@ -68,7 +68,7 @@ class RegisteredAgents:
 
     @property
     def tool_groups(self) -> ToolGroups:
-        """The tool groups by name: those registered, those of `tactician.toml`, and the group `goals`."""
+        """The tool groups by name: registered groups, groups of `tactician.toml`, and the group `goals`."""
         return self.services.find(ToolGroups)
 
     def register(self, *agents: object, replace: bool = False) -> Self:
@@ -126,6 +126,6 @@ class RegisteredAgents:
 
 
 def _find_model_agent(name: str, models: ModelSource) -> Runnable | None:
-    from tactician.platform.requests import find_model_agent
+    from tactician.platform.conversations import find_model_agent
 
     return find_model_agent(name, models)

@@ -192,7 +192,7 @@ class Registry:
         return self.get_spec(record.name)
 
     def find_producers(self, output_type: type) -> list[PlannedAgentSpec]:
-        """Return the registered agents with those of their goals that give an object of the type.
+        """Return the registered agents with the goals that give an object of the type.
 
         Planned ones come first, as others do not declare what they need.
 
@@ -236,7 +236,7 @@ class Registry:
         return self._run_names
 
     def _specs(self) -> list[PlannedAgentSpec]:
-        """Return the specs of the planned agents, and then those of the others that declare their output."""
+        """Return the specs of the planned agents, and then of the other agents that declare their output."""
         asked = [(agent, planned_spec(agent)) for agent in self._agents.values()]
         others = (find_process_spec(agent) for agent, spec in asked if spec is None)
         return [*(spec for _, spec in asked if spec is not None), *filter(None, others)]
@@ -249,9 +249,10 @@ def _as_runnable(agent: object) -> Runnable:
         return build_component_agent(agent)
     if (runnable := as_runnable(agent)) is not None:
         return runnable
-    raise DeclarationError(
-        type(agent).__name__, ["it is not a Runnable; decorate the class with @planned_agent(description=...)"]
-    )
+    remedy = "decorate the class with @planned_agent(description=...)"
+    if isinstance(agent, PlannedAgentSpec):
+        remedy = "make an agent of the spec: PlannedAgent.of(spec)"
+    raise DeclarationError(type(agent).__name__, [f"it is not a Runnable; {remedy}"])
 
 
 def _as_one(errors: list[DeclarationError]) -> DeclarationError:

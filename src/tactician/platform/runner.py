@@ -47,7 +47,7 @@ from tactician.runs import (
 from tactician.stores import DocumentStore, Lease
 
 if TYPE_CHECKING:
-    from tactician.platform.dialogues import Dialogues
+    from tactician.platform.conversations import ProcessConversations
 
 Objects = tuple[object, ...]
 _REMEMBERED: Final = frozenset({ProcessStatus.COMPLETED, ProcessStatus.RESTING})
@@ -59,15 +59,17 @@ class Runner:
     Args:
         lookup: runs of the platform.
         services: services of the platform.
-        dialogues: returns the conversations of processes.
+        conversations: returns the conversations of processes.
     """
 
-    def __init__(self, lookup: RunLookup, services: Services, dialogues: Callable[[], Dialogues]) -> None:
+    def __init__(
+        self, lookup: RunLookup, services: Services, conversations: Callable[[], ProcessConversations]
+    ) -> None:
         self._lookup = lookup
         self._context = lookup.context
         self._processes = lookup.processes
         self._services = services
-        self._dialogues = dialogues
+        self._conversations = conversations
         self._spawned: set[asyncio.Task[AgentProcess]] = set()
 
     async def start(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
@@ -262,7 +264,7 @@ class Runner:
         """Hold the lease and the conversation of a process; then remember its findings, if it completed or rests."""
         keeper = process.keeper
         try:
-            async with nullcontext() if keeper is None else keeper.hold(), self._open_dialogue(process):
+            async with nullcontext() if keeper is None else keeper.hold(), self._open_conversation(process):
                 yield
         finally:
             self._processes.rest(process)
@@ -272,8 +274,8 @@ class Runner:
 
             await remember(self._services.store, memory_id, process)
 
-    def _open_dialogue(self, process: AgentProcess) -> AbstractAsyncContextManager[None]:
-        return nullcontext() if process.options.conversation_id is None else self._dialogues().open(process)
+    def _open_conversation(self, process: AgentProcess) -> AbstractAsyncContextManager[None]:
+        return nullcontext() if process.options.conversation_id is None else self._conversations().open(process)
 
 
 async def create_board(store: DocumentStore, agent: PlannedAgentSpec, options: ProcessOptions | None) -> Blackboard:
@@ -296,6 +298,6 @@ async def _add_objects(process: AgentProcess, objects: Objects, clock: Clock) ->
 
 
 async def _hear(process: AgentProcess, objects: Iterable[object]) -> None:
-    if (dialogue := process.dialogue) is not None:
-        dialogue.hear(objects)
-        await dialogue.flush()
+    if (conversation := process.conversation) is not None:
+        conversation.hear(objects)
+        await conversation.flush()

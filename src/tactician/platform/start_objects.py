@@ -149,7 +149,7 @@ def _list_inputs(agent: PlannedAgentSpec) -> dict[str, type]:
 
 
 def _list_fulfilled(label: str, types: Mapping[str, type]) -> set[str]:
-    """Return the conditions that an object fulfils: its own, and those of its superclasses."""
+    """Return the conditions that an object fulfils: its own, and its superclasses'."""
     return {label} | {name for name, needed in types.items() if ": " not in name and issubclass(types[label], needed)}
 
 

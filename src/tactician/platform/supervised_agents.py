@@ -56,7 +56,7 @@ def build_supervised_agent(
 
 
 def is_supervised_agent(name: str) -> bool:
-    """Return True if a name is that of a supervised agent."""
+    """Return True if a name belongs to a supervised agent."""
     return name.startswith(_PREFIX)
 
 

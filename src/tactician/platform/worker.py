@@ -32,7 +32,7 @@ class Worker:
     """Worker that claims runs of what is registered on a platform, and continues them.
 
     A worker claims a run that was enqueued, whose worker has died, or that waits for a person and whose deadline, or
-    that of the question, has passed. What runs is registered, or was composed by `Autonomy` or `SupervisorInvocation`
+    the question's, has passed. What runs is registered, or was composed by `Autonomy` or `SupervisorInvocation`
     of what is registered.
 
     A run that the worker cannot continue, because a tool group is missing, say, is left to others for some polls.

@@ -61,9 +61,9 @@ if TYPE_CHECKING:
     from tactician.process.saving.stored_objects import decode_object as decode_object
     from tactician.process.saving.stored_objects import encode_alone as encode_alone
     from tactician.process.saving.stored_objects import encode_object as encode_object
-    from tactician.process.state.dialogue import Dialogue as Dialogue
-    from tactician.process.state.dialogue import Extent as Extent
-    from tactician.process.state.dialogue import OutputChannel as OutputChannel
+    from tactician.process.state.conversation import Extent as Extent
+    from tactician.process.state.conversation import OutputChannel as OutputChannel
+    from tactician.process.state.conversation import ProcessConversation as ProcessConversation
     from tactician.process.state.errors import ProcessError as ProcessError
     from tactician.process.state.errors import ProcessFailedError as ProcessFailedError
     from tactician.process.state.errors import ProcessStuckError as ProcessStuckError
@@ -127,7 +127,7 @@ else:
                 "renew_processes"
             ),
             "tactician.process.saving.stored_objects": "decode_as decode_object encode_alone encode_object",
-            "tactician.process.state.dialogue": "Dialogue Extent OutputChannel",
+            "tactician.process.state.conversation": "ProcessConversation Extent OutputChannel",
             "tactician.process.state.errors": (
                 "ProcessError ProcessFailedError ProcessStuckError ProcessWaitingError describe_failure find_rejection"
             ),

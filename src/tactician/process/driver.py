@@ -18,7 +18,7 @@ from tactician.process.deciding.decision import Decision
 from tactician.process.deciding.improving import PlanImprover
 from tactician.process.deciding.selection import ActionSelector, Selection
 from tactician.process.saving.saving import ProcessSaver
-from tactician.process.state.dialogue import MOST_ACTIONS
+from tactician.process.state.conversation import MOST_ACTIONS
 from tactician.process.state.errors import describe_failure
 from tactician.process.state.events import ProgressReported
 from tactician.process.state.state import ActionRun, ProcessStatus
@@ -88,8 +88,8 @@ class Driver:
             raise
         except BaseException as error:  # a condition, a cost or a handler that raises, a search that is too large
             failure = self._actor.error = to_failure(error)
-            is_in_dialogue = self._execution.dialogue is not None
-            status = ProcessStatus.RESTING if is_in_dialogue else ProcessStatus.FAILED
+            is_in_conversation = self._execution.conversation is not None
+            status = ProcessStatus.RESTING if is_in_conversation else ProcessStatus.FAILED
             self._state.end(status, f"{self._activity} {describe_failure(failure)}")
             if isinstance(failure, StoredStateError):  # the store has the last state that could be saved
                 await self.saver.save_status()
@@ -129,7 +129,11 @@ class Driver:
         if plan is None:
             await self._unstick()
             return ()
-        if (dialogue := self._execution.dialogue) is not None and dialogue.has_reached_limit and plan.actions:
+        if (
+            (conversation := self._execution.conversation) is not None
+            and conversation.has_reached_limit
+            and plan.actions
+        ):
             state.end(ProcessStatus.RESTING, f"a message may cause {MOST_ACTIONS} actions, and more would have run")
             return ()
         if not plan.actions:
@@ -148,8 +152,8 @@ class Driver:
     def _say_result(self) -> None:
         """Say the result of the process in its conversation, if it has sent nothing else."""
         execution, result = self._execution, self._execution.process.result
-        if (dialogue := execution.dialogue) is not None and not dialogue.sent and result is not None:
-            dialogue.say(AssistantMessage((Text(describe_result(result)),)))
+        if (conversation := execution.conversation) is not None and not conversation.sent and result is not None:
+            conversation.say(AssistantMessage((Text(describe_result(result)),)))
 
     def _find_missed_deadline(self) -> str | None:
         """Return why a process that has not begun, or waits, ends. What has acted may have reached its goal already."""
@@ -258,7 +262,7 @@ class Driver:
             name, error = state.unanswered
             self._actor.fail(execution.agent.action(name), error)
             return
-        if (dialogue := execution.dialogue) is not None and dialogue.has_reacted:
+        if (conversation := execution.conversation) is not None and conversation.has_reacted:
             state.end(ProcessStatus.RESTING)
             return
         from tactician.process.deciding.stuck import explain_stuck
@@ -267,5 +271,5 @@ class Driver:
         if state.blackboard.size > size:
             why = "handle_stuck has added an object, but has not returned True, so nothing was planned again."
         known = ", ".join(type(value).__name__ for value in state.blackboard.objects) or "nothing"
-        status = ProcessStatus.STUCK if dialogue is None else ProcessStatus.RESTING
+        status = ProcessStatus.STUCK if conversation is None else ProcessStatus.RESTING
         state.end(status, f"{why} On the blackboard: {known}.")

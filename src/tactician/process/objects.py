@@ -105,7 +105,7 @@ def with_named(objects: Iterable[object], named: Named | None) -> tuple[object, 
     """Return what a process begins with: the objects, and then those that have names.
 
     Raises:
-        ConfigurationError: when a name is not that of a parameter.
+        ConfigurationError: when no parameter has a name.
     """
     known = named or {}
     for name in known:

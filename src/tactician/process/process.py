@@ -21,7 +21,7 @@ from tactician.process.idle import IdleProcess
 from tactician.process.runner import ProcessRunner
 from tactician.process.saving.progress import ProcessProgress, restore_process
 from tactician.process.saving.stored_objects import encode_object
-from tactician.process.state.dialogue import Dialogue
+from tactician.process.state.conversation import ProcessConversation
 from tactician.process.state.goals import GoalSpec
 from tactician.process.state.handle import ProcessHandle
 from tactician.process.state.options import DEFAULT_OPTIONS, ProcessOptions, create_blackboard
@@ -59,7 +59,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         keeper: keeper of the process in a store; `None` if the process is in memory only, or inside another run.
         spawned: the task that runs the process, when it was spawned.
         on_rest: called with the process whenever it has run as far as it can.
-        dialogue: its messages in its conversation; `None` when it takes part in none.
+        conversation: its messages in its conversation; `None` when it takes part in none.
     """
 
     def __init__(
@@ -76,10 +76,10 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         inside = create_process_context(context, self.options, meter)
         saved_runs = None if state is None else len(state.history)
         state = state or ProcessState(blackboard, began_at=context.clock.time())
-        self.dialogue: Dialogue | None = None
+        self.conversation: ProcessConversation | None = None
         if self.options.conversation_id is not None:
-            self.dialogue = Dialogue(context.run_id, state)
-            inside = inside.inside({Dialogue: self.dialogue})
+            self.conversation = ProcessConversation(context.run_id, state)
+            inside = inside.inside({ProcessConversation: self.conversation})
         if inside.checkpoint is not None:
             keep_spent(meter, inside.checkpoint)
         super().__init__(state, inside)
@@ -115,7 +115,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
             agent: description of the agent.
             objects: objects to begin with: see `add_inputs`.
             context: context with the id of the process.
-            options: settings; by default, those of the process around it, if any.
+            options: settings; by default, the settings of the process around it, if any.
             run: keeper of the process, if the process is kept in a store and runs inside no other.
             blackboard: what is there first; by default, the objects in the options.
         """
@@ -389,7 +389,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         was_answered = checkpoint is not None and bool(find_answered(checkpoint, [request_id]))
         if self.status.is_terminal:
             kind = AlreadyAnsweredError if was_answered else ResponseError
-            raise kind(f"The process {self.id} has ended, and is {self.status}: it waits for nothing.")
+            raise kind(f"The process {self.id} {self.status.sentence}: it waits for nothing.")
         has_answer = request_id in state.responses and request_id not in state.unused
         if has_answer or (was_answered and request_id not in pending):
             raise create_answered_error(self.id, [request_id])

@@ -190,7 +190,7 @@ def _list_earlier_names(kind: type) -> Iterator[str]:
 
 
 def version_of(kind: type) -> int:
-    """Return the version of a type: that of objects that are saved now."""
+    """Return the version of a type, with which objects are saved now."""
     return 1 + max(_get_upgrades(kind), default=0)
 
 
@@ -235,5 +235,5 @@ def _apply_upgrade(step: Upgrade, value: Saved, number: int, what: str) -> Saved
 
 
 def _get_upgrades(kind: type) -> Mapping[int, Upgrade]:
-    upgrades: Mapping[int, Upgrade] = vars(kind).get(_UPGRADES, {})  # those of a base class are of the base class only
+    upgrades: Mapping[int, Upgrade] = vars(kind).get(_UPGRADES, {})  # not a base class's
     return upgrades

@@ -27,7 +27,7 @@ class SupportsContribution(Protocol):
 
 
 ContributionFunction: TypeAlias = Callable[..., object]
-"""Function that returns the text or `None`, also as a coroutine. Its parameters, if any, are those of a run."""
+"""Function that returns the text or `None`, also as a coroutine. Its parameters, if any, belong to a run."""
 ContributorLike: TypeAlias = PromptContributor | SupportsContribution | ContributionFunction
 
 

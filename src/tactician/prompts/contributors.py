@@ -27,7 +27,7 @@ class PromptContributor(ABC):
         """Return the text, for each call of a model; an empty text adds nothing."""
 
     async def contribute(self, context: RunContext) -> str:
-        """Return the text for a run, with its services, such as the clock; by default that of `contribution`."""
+        """Return the text for a run, with its services, such as the clock; by default the text of `contribution`."""
         return self.contribution()
 
 
@@ -79,7 +79,7 @@ class CurrentDate(PromptContributor):
     """Current date, at the end of the instructions, so that a provider can cache the text before it.
 
     Args:
-        today: function that returns the day; that of the clock of the run by default.
+        today: function that returns the day; the day of the run's clock by default.
         place: the place in the instructions.
     """
 
@@ -110,7 +110,7 @@ class KnowledgeCutoff(PromptContributor):
     def contribution(self) -> str:
         """Return the day as year, month and day, and what follows from it."""
         return (
-            f"Your knowledge ends on {self.day:%Y-%m-%d}. What has happened since you know only from this conversation "
+            f"Your knowledge ends on {self.day:%Y-%m-%d}. You know of later events only from this conversation "
             "and from tools."
         )
 

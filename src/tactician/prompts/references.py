@@ -24,7 +24,7 @@ class LlmReference(PromptContributor):
         name: the name, which is the prefix of the names of its tools.
         description: the description.
         notes: the notes for the model: how to use the tools, or the knowledge itself.
-        late_kind: the kind of entries of files that describe it, if its package is above that of references.
+        late_kind: the kind of entries of files that describe it, if its package is above the package of references.
     """
 
     late_kind: ClassVar[str] = ""

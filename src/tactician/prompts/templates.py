@@ -29,8 +29,8 @@ _NOT_GIVEN = re.compile(r"'(\w+)' is undefined")
 class Templates:
     """Jinja templates in folders: `stories/brief` is the file `stories/brief.jinja`.
 
-    A line with tags alone, such as `{% if ... %}`, leaves nothing behind; all other lines keep their ends, that of an
-    `{% include ... %}` too. Files are read when they are needed, and again when they have changed. Templates run in
+    A line with tags alone, such as `{% if ... %}`, leaves nothing behind; all other lines keep their ends, the end of
+    an `{% include ... %}` too. Files are read when they are needed, and again when they have changed. Templates run in
     Jinja's sandbox: they read the values and change nothing. Values are inserted without escaping.
 
     Args:
@@ -105,7 +105,7 @@ class Templates:
 
 
 async def render_template(template: str | Path, values: object) -> str:
-    """Render a template of the program, that of a package, as `package:acme.support/prompts/ragbot`, or a file.
+    """Render a template of the program, of a package, as `package:acme.support/prompts/ragbot`, or a file.
 
     Raises:
         ConfigurationError: when there are no values by name, or no prompt can be made of the template.

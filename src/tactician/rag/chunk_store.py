@@ -82,7 +82,7 @@ class RankedChunk(NamedTuple):
 class ChunkStore(RegexSearch, ResultExpansion, Protocol):
     """Store of documents with an index of their words, and of vectors that are made elsewhere.
 
-    Vectors are kept by the hash of their text and by the name of their model: those of different models are never
+    Vectors are kept by the hash of their text and by the name of their model: vectors of different models are never
     compared, and a chunk whose text is unchanged needs no other vector.
     """
 
@@ -120,7 +120,7 @@ class ChunkStore(RegexSearch, ResultExpansion, Protocol):
         Args:
             model: the name of the model.
             limit: the largest number of texts.
-            after: the hash that those of the texts are greater than.
+            after: the texts' hashes are greater than this hash.
         """
         ...
 

@@ -23,7 +23,7 @@ _BLOCK: Final = 64_000
 
 @frozen
 class Chunking:
-    """Sizes of chunks, in characters. The defaults are those of Embabel's guide.
+    """Sizes of chunks, in characters. The defaults come from Embabel's guide.
 
     A section that is short enough is one chunk. A longer one is divided where its structure is weakest to break:
     between blocks, then between sentences, then between words. Of a table that is divided, each piece has the names of

@@ -46,7 +46,7 @@ class CitedText:
     """Answer for a reader, whose citations were looked up.
 
     Attributes:
-        text: the text, with numbers such as `[1]` for citations, and `[?]` for those of unknown chunks.
+        text: the text, with numbers such as `[1]` for citations, and `[?]` for citations of unknown chunks.
         citations: the chunks that it cites, in the order of their first citations.
         unknown: the ids of chunks that do not exist, or that the reader may not see.
     """

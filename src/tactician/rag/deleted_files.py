@@ -9,7 +9,7 @@ from urllib.request import url2pathname
 
 
 def find_deleted(folder: Path, uris: Iterable[str]) -> list[str]:
-    """Return those of some addresses that are of files in a folder, or in folders in it, which are not there any more.
+    """Return the addresses of files that are no longer in a folder, or in the folders inside it.
 
     A file that cannot be looked at, because a folder around it cannot, is not gone.
     """
@@ -17,7 +17,7 @@ def find_deleted(folder: Path, uris: Iterable[str]) -> list[str]:
 
 
 def is_inside(folder: Path, uri: str) -> bool:
-    """Return whether an address is that of a file in a folder, or in a folder in it."""
+    """Return whether an address leads to a file in a folder, or in a folder inside it."""
     return uri.startswith(folder.as_uri().rstrip("/") + "/")
 
 

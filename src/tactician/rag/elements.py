@@ -71,7 +71,7 @@ class ContentRoot(ContentElement):
 
     Attributes:
         sections: the sections.
-        metadata: facts about the document; those of its chunks too.
+        metadata: facts about the document and its chunks.
     """
 
     sections: tuple[Section, ...] = field(default=(), repr=False)

@@ -205,7 +205,7 @@ class Ingestion:
             gone = await in_thread(find_deleted, folder, known)
             if gone and not any(is_inside(folder, uri) for uri in found):
                 # A drive that is not mounted looks like this too.
-                reason = f"there are no documents in it any more; {len(gone)} of the library are kept"
+                reason = f"it has no documents now; {len(gone)} of the library are kept"
                 self._failures.append(IngestionFailure(folder.as_uri(), reason))
                 continue
             for uri in gone:

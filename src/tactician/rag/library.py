@@ -56,7 +56,7 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
         embedder: an embedding model, or its name among the models of the run.
         chunking: the sizes of chunks.
         reranker: the order of the hits of `search`, such as `ModelReranker()`.
-        vector_weight: the weight of vectors in a hybrid search, from 0 to 1; that of words is what is left.
+        vector_weight: the weight of vectors in a hybrid search, from 0 to 1; words have the remaining weight.
 
     Raises:
         ConfigurationError: when the location or the weight is not valid.
@@ -252,7 +252,7 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
 class VectorLibrary(Library, VectorSearch):
     """Library with vectors: `Library(..., embedder=...)`.
 
-    Vectors of a model are compared with those of the same model only. When the embedder is another than before, the
+    Vectors are compared with vectors of the same model only. When the embedder is another than before, the
     chunks are embedded anew before the first search.
     """
 
@@ -283,7 +283,7 @@ class VectorLibrary(Library, VectorSearch):
     async def vector(
         self, query: str, *, top_k: int = TOP_K, threshold: float = 0.0, where: Where = None
     ) -> SearchResults:
-        """Return the chunks whose meaning is nearest to that of a query; see `VectorSearch`."""
+        """Return the chunks whose meaning is nearest to the query's; see `VectorSearch`."""
         check_top_k(top_k)
         return await self._report(self._find_meaning(query, top_k, threshold, Filter.of(where)), query, top_k)
 

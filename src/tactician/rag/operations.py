@@ -109,7 +109,7 @@ class VectorSearch(Protocol):
     async def vector(
         self, query: str, *, top_k: int = TOP_K, threshold: float = 0.0, where: Where = None
     ) -> SearchResults:
-        """Return the chunks whose meaning is nearest to that of the query.
+        """Return the chunks whose meaning is nearest to the query's.
 
         Args:
             query: a question, or a text like what is looked for.

@@ -54,9 +54,9 @@ def parse_markdown(text: str, uri: str, title: str | None = None, metadata: Meta
     Args:
         text: the text.
         uri: the address of the document.
-        title: the title; by default that of the front matter, the only heading of the first level, or the end of the
+        title: the title; by default from the front matter, the only heading of the first level, or the end of the
             address.
-        metadata: facts about the document, which replace those of the front matter.
+        metadata: facts about the document, which replace facts of the front matter.
     """
     facts, body = split_front_matter(text)
     named = facts.get("title")

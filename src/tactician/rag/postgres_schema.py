@@ -77,7 +77,7 @@ async def create_tables(connection: PoolConnectionProxy) -> None:
     """Create the tables that are not there, inside a transaction.
 
     Raises:
-        ConfigurationError: when a table of the same name is that of another version, or of another program.
+        ConfigurationError: when another version, or another program, made a table of the same name.
     """
     await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
     known = await connection.fetch(_FIND_LAYOUT, [*_LAYOUT])

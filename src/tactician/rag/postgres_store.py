@@ -30,7 +30,7 @@ class PostgresChunkStore(SqlChunkStore):
     """Documents in a PostgreSQL database, which several processes may share. It needs the extra `postgres`.
 
     The tables, whose names begin with `library_`, are created on first use. Vectors are read into memory on the first
-    search by them, and later those of documents that are new.
+    search by them, and later the vectors of documents that are new.
 
     Args:
         url: for example `postgresql://user:password@host/database`.

@@ -116,7 +116,7 @@ class RagTools(LlmReference):
         object.__setattr__(self, "notes", f"{_NOTES} {_CITATIONS}" if self.cites else _NOTES)
 
     def within(self, scope: Where | ScopeFunction) -> Self:
-        """Return the reference for another scope, such as that of a user."""
+        """Return the reference for another scope, such as a user's."""
         return replace(self, scope=scope)
 
     def with_listener(self, listener: SearchListener) -> Self:
@@ -243,7 +243,7 @@ class RagTools(LlmReference):
             question: the question in plain language.
             top_k: the largest number of chunks.
             max_chars: characters of each chunk that the model reads.
-            context: the context of the run; that of the code that runs by default.
+            context: the context of the run; the context of the code that runs by default.
 
         Raises:
             DeclarationError: when the library cannot search for a question.

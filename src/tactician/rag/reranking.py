@@ -40,7 +40,7 @@ class ModelReranker(Reranker):
     What the model leaves out stays behind the others in its order, and what it makes up counts for nothing.
 
     Args:
-        model: the model, its name, or options; that of the run by default.
+        model: the model, its name, or options; the model of the run by default.
     """
 
     def __init__(self, model: ModelLike | None = None) -> None:

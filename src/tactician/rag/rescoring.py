@@ -92,7 +92,7 @@ def score_texts(texts: Sequence[str], clauses: Sequence[WeighedClause], order: S
 
 
 def _merge(clauses: Sequence[WeighedClause], stems: Mapping[str, str]) -> list[WeighedClause]:
-    """Return the clauses with those of the same stems as one, so that a repeated word counts once."""
+    """Return the clauses, with clauses of the same stems as one, so that a repeated word counts once."""
     merged: dict[object, WeighedClause] = {}
     for clause in clauses:
         key = (clause.kind, *(tuple(stems[word] for word in words) for words in clause.alternatives))

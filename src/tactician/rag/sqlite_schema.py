@@ -77,7 +77,7 @@ _INDEX_ANEW: Final = (
 
 
 def create_tables(connection: sqlite3.Connection, path: str) -> None:
-    """Create the tables in a new file, or bring those of an earlier version to this one.
+    """Create the tables in a new file, or bring the tables of an earlier version to this one.
 
     Raises:
         ConfigurationError: when the file is something else.

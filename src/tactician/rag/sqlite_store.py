@@ -26,7 +26,7 @@ class SqliteChunkStore(SqlChunkStore):
     """Documents in an SQLite file, which several processes may share; in memory without a path.
 
     All that SQLite does is done in a thread of its own. Vectors are read into memory on the first search by them, and
-    later those of documents that are new.
+    later the vectors of documents that are new.
 
     Args:
         path: the file, which is created on first use.

@@ -1,6 +1,6 @@
 """Queries for words: `+return -"gift card" refund* shiping~`.
 
-The operators are those of Lucene that Embabel's guide names. A query is parsed here, and a store builds its own
+The operators come from Lucene, as in Embabel's guide. A query is parsed here, and a store builds its own
 query from the result: what a user or a model writes never reaches a query language of a database.
 """
 

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
     Matrix: TypeAlias = NDArray[np.float32]
     Numbers: TypeAlias = NDArray[np.int64]
+    Scores: TypeAlias = NDArray[np.float32]
 
 _SMALL: Final = 2_048
 _MOST_SMALL: Final = 16
+_GROUP: Final = 64
 
 
 def pack_vectors(vectors: Collection[Vector]) -> list[bytes]:
@@ -89,6 +91,8 @@ class VectorIndex:
         self._blocks = _join_small([block for block in blocks if block.chunks.size])
         if len({block.matrix.shape[1] for block in self._blocks}) > 1:
             raise _create_length_error()
+        if self._blocks:
+            self._chunks = _import_numpy().concatenate([block.chunks for block in self._blocks])
 
     @property
     def dimensions(self) -> int:
@@ -104,7 +108,7 @@ class VectorIndex:
         return counts
 
     def replace(self, documents: Sequence[int], blocks: Iterable[VectorBlock]) -> VectorIndex:
-        """Return an index without the vectors of some documents, and with those of some blocks."""
+        """Return an index without the vectors of some documents, and with the vectors of some blocks."""
         return VectorIndex([*(block.drop(documents) for block in self._blocks), *blocks])
 
     def find_nearest(self, vector: Vector, top_k: int, documents: Collection[int] | None = None) -> list[RankedChunk]:
@@ -120,21 +124,36 @@ class VectorIndex:
         numpy = _import_numpy()
         if len(vector) != self.dimensions:
             raise ConfigurationError(
-                f"The embedding model makes vectors of {len(vector)} numbers, and the library has those of "
+                f"The embedding model makes vectors of {len(vector)} numbers, and the library has vectors of "
                 f"{self.dimensions} under its name. Name the model differently, or ingest the documents anew."
             )
         query = numpy.asarray(vector, dtype=numpy.float32)
         query = query / (float(numpy.linalg.norm(query)) or 1.0)
-        # By a single thread, which waits for memory and for nobody else: those of BLAS wait for each other.
+        # By a single thread, which waits for memory and for nobody else: BLAS's threads wait for each other.
         scores = numpy.concatenate([numpy.einsum("ij,j->i", block.matrix, query) for block in self._blocks])
-        chunks = numpy.concatenate([block.chunks for block in self._blocks])
+        chunks = self._chunks
         if documents is not None:
             accepted = [numpy.isin(block.documents, list(documents)) for block in self._blocks]
             scores = numpy.where(numpy.concatenate(accepted), scores, -2.0)
-        first = max(0, len(scores) - top_k)
-        best = numpy.argpartition(scores, first)[first:]
+        best = _select_best(scores, top_k)
         ordered = best[numpy.lexsort((chunks[best], -scores[best]))]
         return [RankedChunk(int(chunks[i]), float(scores[i])) for i in ordered if scores[i] > -2.0]
+
+
+def _select_best(scores: Scores, top_k: int) -> Numbers:
+    """Return the places of the best scores, in any order."""
+    numpy = _import_numpy()
+    groups = len(scores) // _GROUP
+    if groups > top_k:
+        # As many groups as are wanted have a best score that is not less than this one.
+        bests = numpy.maximum.reduceat(scores, numpy.arange(0, len(scores), _GROUP))
+        least = numpy.partition(bests, len(bests) - top_k)[len(bests) - top_k]
+        places: Numbers = numpy.flatnonzero(scores >= least)
+    else:
+        places = numpy.arange(len(scores))
+    first = max(0, len(places) - top_k)
+    chosen: Numbers = places[numpy.argpartition(scores[places], first)[first:]]
+    return chosen
 
 
 def _join_small(blocks: list[VectorBlock]) -> list[VectorBlock]:

@@ -47,7 +47,7 @@ class WordBounds(Protocol):
     """Bounds that keep the time of a search short.
 
     Attributes:
-        max_candidates: chunks that the rarer words of a query bring, beside those of the rarest word.
+        max_candidates: chunks that the rarer words of a query bring, beside the chunks of the rarest word.
         max_counted: chunks with a word that are counted. Words that more chunks have do not count in the ranking of the
             index, which would look at all of these chunks.
     """

@@ -66,7 +66,7 @@ def confine_paths(folder: Path, root: Path) -> Callable[[str], Path]:
 
     def resolve(path: str) -> Path:
         if any(part.startswith(".") and part.strip(".") for part in path.replace("\\", "/").split("/")):
-            raise ConfigurationError(f"{path}: what has a name that begins with a dot is not read")
+            raise ConfigurationError(f"{path}: files and folders whose names begin with a dot are not read")
         try:
             target = (folder / path).resolve()
         except (OSError, ValueError, RuntimeError) as error:

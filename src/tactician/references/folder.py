@@ -134,7 +134,7 @@ class LocalDirectory(FolderReference):
     Args:
         path: the folder.
         description: the description.
-        name: the name; that of the folder by default.
+        name: the name; the name of the folder by default.
         usage_notes: notes for the model on the use of the files.
         patterns: patterns of the paths of the files that are shown, such as `*.md`.
         place: the place in the instructions.

@@ -54,7 +54,7 @@ class RepositoryAddress:
 
     @classmethod
     def parse(cls, url: str, *, ref: str, commit: str, path: str, schemes: Sequence[str]) -> Self:
-        """Return the place that a URL names, also that of a page: `https://github.com/acme/skills/tree/main/office`.
+        """Return the place that a URL names, also in the form of a page: `https://github.com/acme/skills/tree/main/office`.
 
         Raises:
             ConfigurationError: when a part is not valid.

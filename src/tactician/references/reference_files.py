@@ -36,7 +36,7 @@ def load_references(
         kinds: more kinds, by name.
         allow: the packages whose classes and functions are kinds by their full names, beside those that
             `TACTICIAN_ALLOW` names.
-        root: the folder outside of which nothing is read; that of the file by default.
+        root: the folder outside of which nothing is read; the folder of the file by default.
 
     Raises:
         ConfigurationError: when the file cannot be read; or with every entry that is wrong, and why.

@@ -29,7 +29,7 @@ class GitRepository(FolderReference):
     Args:
         url: the repository; also the page of a folder, as `https://github.com/acme/agents/tree/main/docs`.
         description: the description.
-        name: the name; that of the repository by default.
+        name: the name; the name of the repository by default.
         ref: a branch or a tag; the default branch by default.
         commit: the commit that must be used; it is fetched once.
         path: the folder in the repository.

@@ -127,7 +127,7 @@ async def report_retrieval(
         source: name of what is searched.
         query: text that is searched for.
         limit: largest number of documents.
-        context: context of the run that it is part of; that of the code that runs by default.
+        context: context of the run that it is part of; the context of the code that runs by default.
     """
     run = context or RunContext.current()
     if not run.is_observed:

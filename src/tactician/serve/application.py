@@ -59,7 +59,7 @@ def app(
     Args:
         platform: the platform, with a store.
         people: bearer tokens, and who has each; without tokens, only programs on this machine may call.
-        hosts: names by which the server may be called, without ports; without tokens, those of this machine by default.
+        hosts: names by which the server may be called, without ports; without tokens, this machine's names by default.
         limits: limits of requests.
         url: address at which clients reach the application. The card of A2A has it; without it, there is no A2A.
         a2a: further settings of A2A; `limits` and `people` decide the size of requests, the lease and who calls.

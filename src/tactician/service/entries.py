@@ -39,7 +39,7 @@ class FunctionEntry(_Entry):
 
 
 class RetryEntry(_Entry):
-    """Retries of failed steps, in place of those of the router's policy."""
+    """Retries of failed steps, in place of the retries of the router's policy."""
 
     network_retries: Count | None = None
     max_token_retries: Count | None = None

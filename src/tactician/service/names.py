@@ -69,7 +69,7 @@ class AgentFileNames(Names):
         """Return the JSON schema of the type of that name.
 
         Raises:
-            NameProblem: when there is no such type, or its schema is not that of an object.
+            NameProblem: when there is no such type, or its schema does not describe an object.
         """
         kind = self.kind(name)
         plain, spec = TypeAdapter(kind).json_schema(), output_type(kind).spec

@@ -146,7 +146,7 @@ class AgentService(MediaService):
         agent = self.agents.get(agent_id) or self.platform.find_agent(agent_id)
         if not isinstance(agent, Agent):
             raise AgentNotFoundError(
-                f"{agent_id!r} is {add_article(type(agent).__name__)} and no Agent: it has no tools of its own"
+                f"{agent_id!r} is {add_article(type(agent).__name__)} and not an Agent: it has no tools of its own"
             )
         agent.replace_tools(tools)
         return self.platform.requests.active[agent_id]

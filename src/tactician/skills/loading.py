@@ -38,7 +38,7 @@ def load_skills(folder: Path, *, nested: bool = False, checks_files: bool = True
 
 
 def find_skill_folders(folder: Path, *, nested: bool = False) -> tuple[Path, ...]:
-    """Return the folder if it is that of a skill, else those inside it that are."""
+    """Return the folder if it holds a skill, else the folders inside it that hold one."""
     if find_skill_file(folder) is not None:
         return (folder.absolute(),)
     folders: list[Path] = []

@@ -88,7 +88,7 @@ def _check_name(value: FrontValue | None, folder: str) -> Iterator[str]:
     if not all(character.isalnum() or character == "-" for character in name):
         yield f"name: {name!r} may have letters, digits and '-' only"
     if unicodedata.normalize("NFKC", folder) != name:
-        yield f"name: {name!r} must be that of its folder, {folder!r}"
+        yield f"name: {name!r} must be the name of its folder, {folder!r}"
 
 
 def _check_length(value: FrontValue | None, field: str, longest: int) -> Iterator[str]:

@@ -64,7 +64,7 @@ class Skill:
             raise ToolError(f"The skill {self.name!r}: {error}.") from error
 
     def list_files(self, kind: ResourceKind | None = None) -> tuple[str, ...]:
-        """Return the paths of its files, all or those of a kind. Links and hidden files are left out."""
+        """Return the paths of its files, all or only of one kind. Links and hidden files are left out."""
         start = self.folder if kind is None else self.folder / kind
         paths: list[str] = []
         for path in _walk(start, 0):

@@ -27,7 +27,7 @@ class StoreVariable:
 
     Attributes:
         name: the name of the variable.
-        environment: the environment; that of this process, when `None`.
+        environment: the environment; the environment of this process, when `None`.
     """
 
     name: str

@@ -96,7 +96,7 @@ class StoredStep:
 
     Attributes:
         number: place in the log: 1 for the first step, and then the next number.
-        body: content, as that of a document.
+        body: content, in the form of a document's.
         created_at: time of the append, set by the store.
     """
 

@@ -92,7 +92,7 @@ def append_step(
 
 
 def delete_document(connection: Connection, key: Mapping[str, object]) -> Sequence[Row[Any]]:
-    """Delete a document, with those of its attachments that no other document has."""
+    """Delete a document, with the attachments that no other document has."""
     names = list_attachments(connection, key)
     rows = connection.execute(DELETE, key).all()
     delete_unused_attachments(connection, names)

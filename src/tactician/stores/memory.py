@@ -31,11 +31,11 @@ class MemoryStore(DocumentStore):
     """Documents in the memory of this program.
 
     Bodies stay objects while a document is worked on. When its lease is released and no worker may claim the document,
-    as that of a run that waits for somebody, its texts are compressed: there may be thousands of those.
+    such as a run that waits for somebody, its texts are compressed: there may be thousands of them.
 
     Args:
-        time: time of the store, in seconds since the epoch; that of the clock by default.
-        clock: clock of the store, by which leases end and runs are due; that of the platform in tests.
+        time: time of the store, in seconds since the epoch; the time of the clock by default.
+        clock: clock of the store, by which leases end and runs are due; the clock of the platform in tests.
     """
 
     keeps_objects = True

@@ -15,7 +15,7 @@ _SHORTEST: Final = 100
 _MOST_SAMPLES: Final = 256
 _RAW_DEFLATE: Final = -15
 _SAMPLE_SIZE: Final = 1 << 15  # deflate looks back no further
-_LEVEL: Final = 6  # as fast as lower levels for short texts: nearly all of the time is that of the sample
+_LEVEL: Final = 6  # as fast as lower levels for short texts: the sample takes nearly all of the time
 
 
 class SharedContent:

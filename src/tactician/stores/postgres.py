@@ -34,7 +34,7 @@ class PostgresStore(SqlStore):
             SQLAlchemy, such as `postgresql+psycopg://...`, uses that driver.
 
     Raises:
-        ConfigurationError: when the URL is not that of a PostgreSQL database.
+        ConfigurationError: when the URL does not lead to a PostgreSQL database.
         MissingExtraError: when the driver is not installed.
     """
 
@@ -95,7 +95,7 @@ async def _open_until_shutdown(url: URL) -> AsyncGenerator[AsyncEngine]:
             async with engine.connect() as connection:
                 await connection.run_sync(create_tables, *_BEGIN)
         except TypeError as error:  # of the driver
-            raise ConfigurationError(f"The URL of the store has an option that is not known: {error}") from error
+            raise ConfigurationError(f"The URL of the store has an unknown option: {error}") from error
         yield engine
     finally:
         await engine.dispose()

@@ -38,7 +38,7 @@ class SqliteStore(SqlStore):
         path: the file; `file:...?mode=ro` is a URI of SQLite.
 
     Raises:
-        ConfigurationError: when the path is not that of a file.
+        ConfigurationError: when the path does not lead to a file.
         MissingExtraError: when SQLAlchemy is not installed.
     """
 
@@ -63,7 +63,7 @@ class SqliteDatabase:
 
     def _start(self) -> None:
         # The thread starts, and the file is opened, on first use. A store that is forgotten, or that is there when the
-        # program ends, is closed by whichever thread notices: it must not wait for a lock, as that of an executor.
+        # program ends, is closed by whichever thread notices: it must not wait for a lock, such as an executor's.
         # The thread ends with its executor.
         self._worker = _Worker(self._path)
         self._finalizer = finalize(self, self._worker.close)

@@ -1,6 +1,6 @@
 """Statements on the tables of a store.
 
-Each statement is atomic by itself. All times are those of the database.
+Each statement is atomic by itself. All times come from the database.
 """
 
 from __future__ import annotations

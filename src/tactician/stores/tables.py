@@ -126,7 +126,7 @@ Index("tactician_documents_status", documents.c.collection, documents.c.status, 
 
 
 def create_tables(connection: Connection, *begin: str) -> None:
-    """Create the tables of a new database, or check that the tables are those of this version.
+    """Create the tables of a new database, or check that the tables have this version.
 
     Args:
         connection: connection to the database.

@@ -42,7 +42,7 @@ class _Compiled:
             name, [p for p in parameters if p.name not in self.run_parameters], hints, docs.parameters
         )
         adapter = _adapter(name, fields)
-        self.validate = adapter.validator.validate_json  # that of the adapter itself goes through two calls more
+        self.validate = adapter.validator.validate_json  # the adapter's own method goes through two calls more
         schema = {k: v for k, v in adapter.json_schema().items() if k != "title"}
         self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), remove_titles(schema))
 

@@ -24,7 +24,7 @@ class ToolRequest:
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = {"extra": "forbid"}
 
-    request: Annotated[str, pydantic.Field(description="what is to be done, in full")]
+    request: Annotated[str, pydantic.Field(description="the full task")]
 
 
 @frozen
@@ -62,8 +62,8 @@ class RunnableTool(Tool, Generic[A]):
 
     Args:
         runnable: the Runnable.
-        name: the name for the model; that of the Runnable by default.
-        description: the purpose; that of the Runnable by default.
+        name: the name for the model; the name of the Runnable by default.
+        description: the purpose; the Runnable's by default.
         arguments: type of the arguments, such as a pydantic model or a dataclass; by default those that the Runnable
             names, such as the values for the templates of an ensemble, and else a text, `request`.
         prompt: function from the arguments to the input of the Runnable; by default they are the input themselves,

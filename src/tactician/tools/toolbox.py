@@ -127,7 +127,7 @@ class Toolbox:
         return (*self._tools.values(), *self.providers)
 
     def with_preferred(self, preferred: Toolbox) -> Toolbox:
-        """Return a toolbox with other tools too, which take the place of those of the same names."""
+        """Return a toolbox with other tools too, which take the place of tools of the same names."""
         named = {**self._tools, **preferred._tools}
         return Toolbox((*named.values(), *self.providers, *preferred.providers))
 

@@ -75,7 +75,7 @@ class _Draft(OpenSpan):
 class TreeBuilder:
     """Builder of trees of nodes.
 
-    A run that was interrupted or waited, and goes on in other events, as those of another process, is a single node.
+    A run that was interrupted or waited, and goes on in the events of another process is a single node.
 
     Args:
         is_whole: true to keep all texts as they are; else long ones are shortened, and repeated ones left out.

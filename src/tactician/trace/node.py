@@ -24,7 +24,7 @@ class ModelUse:
         input_tokens: tokens of the requests that reported them; `None` when none did.
         output_tokens: likewise.
         unmetered: number of requests that reported no tokens.
-        cost: US dollars of the requests whose price is known; `None` when that of none is.
+        cost: US dollars of the requests whose price is known; `None` when no price is.
         unpriced: number of requests whose price is not known.
     """
 
@@ -38,7 +38,7 @@ class ModelUse:
 
     @classmethod
     def of(cls, usage: Usage, model: str) -> tuple[ModelUse, ...]:
-        """Return the use of each model in a usage; what names no model is that of `model`."""
+        """Return the use of each model in a usage; what names no model counts for `model`."""
         return tuple(cls._of_part(part, part.model or model) for part in usage.parts or (usage,))
 
     @classmethod

@@ -210,7 +210,7 @@ def _draw_actions(actions: Sequence[TraceNode]) -> Diagram:
 
 
 def _find_status(node: TraceNode) -> str:
-    """Return the status of a node: that of an action without a result says so, as it is no success."""
+    """Return the status of a node. An action without a result says so, as it is no success."""
     is_empty = node.kind == SpanKind.ACTION and node.status == "completed" and node.facts.get("outputs") == []
     return _NOTHING if is_empty else node.status
 

@@ -26,7 +26,7 @@ def prepare_nodes(
 
     Args:
         roots: the outermost nodes.
-        masking: masks; by default those of this process.
+        masking: masks; by default the masks of this process.
         most_characters: number of characters of all texts together.
     """
     walked = [*_walk(roots)]
@@ -117,7 +117,7 @@ def replace_texts(value: pydantic.JsonValue, name: str, change: Change) -> pydan
 
 
 def _list_texts(node: TraceNode) -> list[str]:
-    """Return all texts of a node, without those of the nodes inside it."""
+    """Return all texts of a node, without the texts of the nodes inside it."""
     texts: list[str] = []
 
     def collect(text: str, name: str) -> str:

@@ -24,10 +24,10 @@ class Trace:
 
     @classmethod
     def from_events(cls, events: Iterable[Event], run_id: str | None = None, *, is_whole: bool = False) -> Trace:
-        """Return the trace that events tell of, such as those of `read_event_log`.
+        """Return the trace that events tell of, such as the events of `read_event_log`.
 
-        The events of a run that went on in another process belong behind those of the first process: then the run is a
-        single tree.
+        The events of a run that went on in another process belong behind the events of the first process: then the run
+        is a single tree.
 
         Args:
             events: the events, in the order in which they happened.

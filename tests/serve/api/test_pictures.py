@@ -222,7 +222,7 @@ class TestUploads:
             refused = await client.post("/api/conversations/b/messages", json=body, headers=as_person(BERT))
             assert (refused.status_code, refused.json()["error"]["message"]) == (
                 404,
-                f"pictures: there is no upload {NAME} of yours any more.",
+                f"pictures: the upload {NAME} no longer exists, or is not yours.",
             )
 
     async def test_what_is_no_picture_is_refused(self, platform: Platform) -> None:

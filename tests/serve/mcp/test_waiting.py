@@ -321,4 +321,4 @@ async def test_progress_comes_from_the_events_of_the_run(era: Era) -> None:
         await client.call_tool("cook_meal", {"dish": "pie"}, progress_callback=report)
     assert [number for number, _ in heard] == sorted({number for number, _ in heard})
     assert (1, "Kitchen: starts towards cook") in heard
-    assert heard[-1][1].startswith("Kitchen: is completed")
+    assert heard[-1][1].startswith("Kitchen: has completed")

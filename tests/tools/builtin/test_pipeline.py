@@ -151,7 +151,7 @@ def test_a_coroutine_function_is_no_adapter() -> None:
     async def later(text: str) -> str:
         return text
 
-    with pytest.raises(DeclarationError, match="nobody would await"):
+    with pytest.raises(DeclarationError, match="a pipeline does not await"):
         adapt(later)
 
 

@@ -278,7 +278,7 @@ async def test_redirects_without_an_end_are_an_error() -> None:
 async def test_a_redirect_to_what_is_no_address_is_an_error(location: str) -> None:
     async with Site(redirects(location)) as site:
         reason = await refuse(fetch, url=f"{site.url}/x?key=secret")
-        assert reason.startswith(f"{site.url}/x redirects to what ")
+        assert reason.startswith(f"{site.url}/x redirects to something ")
         assert "secret" not in reason
 
 

@@ -60,7 +60,7 @@ async def test_the_environment_names_the_provider(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv("SEARXNG_URL", site.url)
         assert len(json.loads(await call(web_search, query="frogs"))) == 3
     monkeypatch.setenv("SEARXNG_URL", "file:///etc")
-    with pytest.raises(ConfigurationError, match="SEARXNG_URL has to begin with http"):
+    with pytest.raises(ConfigurationError, match="SEARXNG_URL must begin with http"):
         await call(web_search, query="frogs")
 
 

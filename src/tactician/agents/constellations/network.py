@@ -42,7 +42,7 @@ class AgentNetwork(BaseRunnable[T_co]):
 
     Without a synthesizer the last contribution is the answer. All contributions, in their order, are `related`; a
     failed contribution is among them, with the status `FAILED`, and is not shown to the peers. The output type is that
-    of the synthesizer, or that of the peers without one.
+    of the synthesizer, or of the peers without a synthesizer.
 
     Args:
         name: the name.

@@ -23,7 +23,7 @@ T_co = TypeVar("T_co", covariant=True, default=object)
 class ParallelAgents(BaseRunnable[T_co]):
     """Members that work on the same input at once.
 
-    The answer of the first member in the list is the answer; those of the others are `related`.
+    The answer of the first member in the list is the answer; the other answers are `related`.
 
     When a member raises an exception, the others are cancelled, and the run fails.
 

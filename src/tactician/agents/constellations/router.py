@@ -44,7 +44,7 @@ Answer with the number only."""
 class RouterAgent(BaseRunnable[T_co]):
     """Router that asks a model once which Runnable should handle the input, and passes the input on unchanged.
 
-    Its output type is that of its routes and its fallback, of which one gives the answer.
+    Its output type follows from its routes and its fallback, any of which may give the answer.
 
     Args:
         name: the name.

@@ -12,10 +12,12 @@ from tactician.agents.spec import AgentSettings
 from tactician.agents.toolboxes import create_worker_tools
 from tactician.errors import DeclarationError
 from tactician.runs import Runnable, need_named_members
+from tactician.suggestions import suggest_options
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
 
+@suggest_options
 class SupervisorAgent(Agent[T_co]):
     """Agent with workers as tools, named `invoke_` and the worker's name, with a `request` as the argument.
 

@@ -97,7 +97,7 @@ def repeat_until(
             leave out the last ones; or any Runnable, which reads the input and the last attempt.
         until: a function of the attempt and the input, or any Runnable, which reads the attempt.
         max_iterations: number of runs of the step at most.
-        name: the name; that of the type by default.
+        name: the name; the name of the type by default.
         description: the purpose.
 
     Raises:
@@ -248,7 +248,7 @@ def repeat_until_acceptable(
         max_iterations: number of runs of the generator at most.
         threshold: the lowest acceptable score.
         feedback: the type of the feedback, when it is a subclass of `Feedback`.
-        name: the name; that of the type by default.
+        name: the name; the name of the type by default.
         description: the purpose.
 
     Raises:

@@ -129,7 +129,7 @@ def scatter_gather(
         elements: the type of the elements; as the functions say, or `consolidate` does, by default.
         max_concurrency: number of concurrent steps; no limit, when `None`.
         tolerate: number of generators that may fail.
-        name: the name; that of the type by default.
+        name: the name; the name of the type by default.
         description: the purpose.
 
     Raises:
@@ -174,7 +174,7 @@ def consensus(
 ) -> ScatterGather[T]:
     """Ask several sources concurrently, and return the answer that they agree on.
 
-    The answer is that of at least `quorum` sources; of equal answers the first. When no answer has so many, or
+    At least `quorum` sources give the answer; of equal answers the first counts. When no answer has so many, or
     two have equally many, the run fails and lists the answers: a tie is not a consensus.
 
     Args:
@@ -185,7 +185,7 @@ def consensus(
         key: function of an answer that returns the value to compare; the whole answer by default.
         max_concurrency: number of concurrent steps; no limit, when `None`.
         tolerate: number of sources that may fail. They count as sources that do not agree.
-        name: the name; that of the type by default.
+        name: the name; the name of the type by default.
         description: the purpose.
 
     Raises:

@@ -52,7 +52,7 @@ def simple_agent(
     Args:
         returning: the type of the result.
         step: a function of the input, which it may leave out, or any Runnable; see `StepLike`.
-        name: the name; that of the type by default.
+        name: the name; the name of the type by default.
         description: the purpose.
 
     Raises:

@@ -92,7 +92,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
 
     Args:
         function: the function.
-        kind: the type of the result; that of the annotation, when `None`.
+        kind: the type of the result; the type of the annotation, when `None`.
         name: of the step.
         namespace: the names of types that are declared inside a function.
         most: maximum number of arguments.

@@ -1,7 +1,7 @@
 """Compiler from classes with declared actions to planner actions: the flow of types becomes conditions.
 
-A type is a condition, true when an object of it is on the blackboard. An action needs those of its parameters
-and gives those of its return type. The rules are those of the Embabel guide, chapters 3.2, 3.6 and 3.17.
+A type is a condition, true when an object of it is on the blackboard. An action needs the conditions of its parameters
+and gives its return type's, by the rules of the Embabel guide, chapters 3.2, 3.6 and 3.17.
 """
 
 from __future__ import annotations

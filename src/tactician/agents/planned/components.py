@@ -88,7 +88,7 @@ def combine_specs(
 ) -> PlannedAgentSpec:
     """Return an agent with all actions, goals and conditions of components and planned agents.
 
-    An action's name begins with that of its class, as in `IssueActions.label`; with its full name, where two classes
+    An action's name begins with its class's name, as in `IssueActions.label`; with its full name, where two classes
     have the same.
 
     Raises:

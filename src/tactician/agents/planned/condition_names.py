@@ -1,4 +1,4 @@
-"""Names of conditions: those of types of objects, and those of events."""
+"""Names of conditions, for types of objects and for events."""
 
 from __future__ import annotations
 

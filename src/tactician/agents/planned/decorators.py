@@ -85,11 +85,11 @@ def action(
         cost_method: the name of a `@cost` method, instead of `cost`.
         value_method: the name of a `@cost` method, instead of `value`.
         tool_groups: tool groups for the models of the action.
-        references: references for the models of the action, after those of the agent.
-        contributors: further parts of the instructions of these models, after those of the agent.
+        references: references for the models of the action, after the agent's references.
+        contributors: further parts of the instructions of these models, after the agent's parts.
         output_binding: name under which the result is bound.
         trigger: run only when the newest object on the blackboard is of this type.
-        retry: retry policy of the action; that of the process by default.
+        retry: retry policy of the action; the policy of the process by default.
         blocking: run the method in a thread, because it waits or computes without `await`.
     """
     declaration = ActionDeclaration(

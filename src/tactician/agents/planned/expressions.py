@@ -64,7 +64,7 @@ def parse_expression(text: str) -> Expression:
     except RecursionError as error:
         raise ExpressionError("it is nested too deeply") from error
     if not names:
-        raise ExpressionError("it is about no object, and so always the same")
+        raise ExpressionError("it reads no object, so its value never changes")
     return Expression(text, tree.body, names)
 
 

@@ -24,10 +24,10 @@ class Source:
 
     Attributes:
         kind: the class.
-        namespace: names for its annotations besides those of its module.
+        namespace: names for its annotations besides its module's.
         resolvers: functions that fill parameters of these types, instead of the blackboard.
         prefix: the prefix of the names of its methods in plans.
-        instance: the instance of the class; that of the process's agent, when `None`.
+        instance: the instance of the class; the process's agent, when `None`.
         is_state: true for the class of a state on the blackboard.
         contributors: parts of the instructions of the models of its actions, and references for them.
     """

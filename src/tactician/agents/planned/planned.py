@@ -154,7 +154,7 @@ def planned_agent(
             docstring of the class by default.
         name: the class's name by default.
         planner: the planning algorithm: a `Planner`, or its value, as in `"utility"`.
-        planning: limits of each decision of the planner; those of the platform by default.
+        planning: limits of each decision of the planner; the limits of the platform by default.
         resolvers: functions that fill parameters of these types, instead of the blackboard.
         references: references for the models of all actions.
         contributors: further parts of the instructions of these models.

@@ -312,7 +312,7 @@ def raise_unless_completed(process: AgentProcess) -> None:
     if process.status is ProcessStatus.STUCK:
         message = f"{process.agent.name} is stuck: {process.failure}"
         raise ProcessStuckError(message, process) from find_rejection(process)
-    verb = "failed" if process.status is ProcessStatus.FAILED else f"is {process.status}"
+    verb = "failed" if process.status is ProcessStatus.FAILED else process.status.sentence
     raise ProcessFailedError(f"{process.agent.name} {verb}: {process.failure}", process) from process.error
 
 

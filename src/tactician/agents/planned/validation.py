@@ -89,7 +89,7 @@ def _validate_names(declared: ActionDeclaration) -> Iterator[str]:
 
 def _validate_goal(goal: GoalDeclaration) -> Iterator[str]:
     if not _is_text(goal.description):
-        yield 'its goal has no description; write @achieves_goal("what is reached")'
+        yield 'its goal has no description; write @achieves_goal("The report is written")'
     if not _is_number(goal.value):
         yield f"the value of its goal is {goal.value!r}; it must be a number"
     export: object = goal.export
@@ -246,4 +246,4 @@ def validate_stuck_handler(owner: type) -> Iterator[str]:
     try:
         inspect.signature(handler).bind(None, None)
     except TypeError:
-        yield "handle_stuck: it has to take the process; write `async def handle_stuck(self, process) -> bool`"
+        yield "handle_stuck: it must take the process; write `async def handle_stuck(self, process) -> bool`"

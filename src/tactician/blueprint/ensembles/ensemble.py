@@ -87,7 +87,7 @@ class EnsembleBlueprint(Blueprint, ModelFieldsPart, ToolFieldsPart):
         tasks, phases = self._build_tasks(AgentDirectory(agents or ()), builder)
         manager = None if self.manager is None else builder.build_node(self.manager, "manager")
         if manager is not None and not isinstance(manager, Agent):
-            builder.add_problem("it has to be an agent", "manager")
+            builder.add_problem("it must be an agent", "manager")
         return {"tasks": tasks, "phases": phases, "agents": agents, "manager": manager}
 
     def _build_tasks(self, agents: AgentDirectory, builder: Builder) -> tuple[list[Task], list[Phase]]:

@@ -36,7 +36,7 @@ def export_ensemble(ensemble: Ensemble, exporter: Exporter) -> EnsembleBlueprint
 
 
 def export_group_alone(group: Group, exporter: Exporter) -> EnsembleBlueprint | None:
-    """Return the blueprint of a group that is no task of an ensemble: that of an ensemble with the group alone."""
+    """Return the blueprint of a group that is no task of an ensemble, as an ensemble with the group alone."""
     ensemble = Ensemble(group.name, [group])
     ensemble.trace = group.trace
     return export_ensemble(ensemble, exporter)

@@ -22,7 +22,7 @@ def build_phases(parts: Sequence[PhasePart], scope: TaskScope, agents: AgentDire
 
     Args:
         parts: the phases.
-        scope: the tasks of the ensemble, to which those of the phases have been added.
+        scope: the tasks of the ensemble, to which the tasks of the phases have been added.
         agents: the agents of the ensemble.
         builder: the builder of the ensemble.
     """

@@ -20,7 +20,7 @@ from tactician.ensemble import Task
 TASK_KINDS: Final[dict[str, type[Part]]] = {}
 """The kinds of parts in a list of tasks, by their `type`."""
 GROUP_KINDS: Final[dict[str, type[Part]]] = {}
-"""Those of them that are no plain tasks."""
+"""Kinds that are no plain tasks."""
 TASK_ITEM: Final = "TaskItem"
 """Name of the definition of a part in a list of tasks, in the JSON Schema."""
 GROUP_ITEM: Final = "TaskGroup"

@@ -16,7 +16,7 @@ async def ingest(
     library: Annotated[str, ShellOption("-l", "An SQLite file, or a PostgreSQL URL.")] = "library.db",
     embedder: Annotated[str | None, ShellOption("-e", "An embedding model, or wordllama (offline).")] = None,
     refresh: Annotated[
-        Literal["changed", "never", "always"], ShellOption("-r", "Which known documents to read.")
+        Literal["changed", "never", "always"], ShellOption("-r", "Which documents to read again.")
     ] = "changed",
     allow_private: Annotated[bool, ShellOption(help="Fetch pages of private networks too.")] = False,
 ) -> None:

@@ -80,8 +80,8 @@ async def kill(
     run_id = await session.find_run(run)
     status = await session.platform.kill(run_id, reason)
     if status is not RunStatus.KILLED:
-        raise RunConflictError(f"{run_id} cannot be killed: it is {status} already.")
-    out.print(f"{run_id} is killed", highlight=False)
+        raise RunConflictError(f"{run_id} cannot be killed: it {status.sentence} already.")
+    out.print(f"{run_id} was killed", highlight=False)
 
 
 async def trace(session: ShellSession, file: Path, run: RunId = "") -> None:

@@ -56,7 +56,7 @@ class TeamAgent:
 
 
 def find_agents(tasks: Sequence[Task], agents: Sequence[object] | None) -> tuple[TeamAgent, ...]:
-    """Return the agents of an ensemble; without any, those of its tasks and those made for tasks, each once.
+    """Return the agents of an ensemble; without any, the agents of its tasks and the agents made for tasks, each once.
 
     Tasks whose agents would be made alike have the same agent.
     """

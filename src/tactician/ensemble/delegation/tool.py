@@ -53,7 +53,7 @@ class DelegationTool(Tool):
             raise create_arguments_error(error) from error
         executor = context.find(DelegationExecutor)
         if executor is None:
-            raise ToolError("Not delegated: there is nobody to delegate to outside of the ensemble.")
+            raise ToolError("Not delegated: outside of the ensemble, no agent can take the task.")
         request, objection = self._create_request(parsed), self._find_objection(parsed)
         return await executor.delegate(request, self._delegator, context, objection)
 
@@ -88,8 +88,8 @@ def _create_spec(roster: str, types: Iterable[str]) -> ToolSpec:
     purpose = "Give a task to a worker, and get its output."
     properties: dict[str, Mapping[str, object]] = {
         "role": {"type": "string", "description": "the role of the worker"},
-        "task": {"type": "string", "description": "what is to be done, with all that the worker has to know"},
-        "expected_output": {"type": "string", "description": "what the output has to look like"},
+        "task": {"type": "string", "description": "the task, with everything that the worker needs to know"},
+        "expected_output": {"type": "string", "description": "the expected form of the output"},
         "priority": {"type": "string", "enum": [*DelegationPriority], "description": "how urgent it is"},
         "scope": {"type": "object", "description": "values by names that bound the task, such as a region or a date"},
     }

@@ -21,7 +21,7 @@ class TeamWorker:
         runnable: the worker.
         purpose: purpose of the worker, for those who delegate.
         is_handler: true when it reads a `TaskInput` and no prompt.
-        model: the model, if it has none; that of the context, when `None`.
+        model: the model, if it has none; the model of the context, when `None`.
     """
 
     role: str
@@ -40,7 +40,7 @@ class TeamWorker:
         """Return the worker for a task whose output has a type.
 
         Args:
-            kind: the type; that of the worker, when `None`.
+            kind: the type; the type of the worker, when `None`.
             attempts: number of attempts at a valid output.
         """
         if kind is not None and isinstance(self.runnable, Agent):

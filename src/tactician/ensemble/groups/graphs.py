@@ -67,7 +67,7 @@ class Graph(TaskGroup[T_co]):
     Args:
         states: the tasks, by the names of the states.
         start: the first state.
-        edges: the edges. Those of a state are tried in their order.
+        edges: the edges. A state's edges are tried in their order.
         max_steps: number of tasks that run at most.
         id: the id; by default it names the states.
         description: the purpose.
@@ -198,7 +198,7 @@ class _GraphRunnable(GroupRunnable[Graph]):
         return self._conclude(walk.outputs, walk.outputs[-1:], context)
 
     def _is_final(self, state: str) -> bool:
-        """Return whether a state leads to the end only, so that its output is that of the graph."""
+        """Return whether a state leads to the end only, so that its output is the graph's."""
         return all(edge.target == END and edge.when is None for edge in self.group.edges if edge.source == state)
 
     async def _visit(

@@ -64,7 +64,7 @@ class Loop(TaskGroup[T_co]):
             `"raise"` raises, and `"flag"` gives them with `limit_reached`.
         memory: what tasks see of earlier iterations: `"accumulate"` all, `"fresh"` nothing, `Window(2)` the last two.
         outputs: what the loop keeps, and other tasks see: `"last"` the outputs of the last iteration, `"final_task"`
-            that of its last task, `"all"` those of all iterations.
+            the last task's output, `"all"` the outputs of all iterations.
         id: the id; by default it names the tasks.
         description: the purpose.
         context: tasks outside whose outputs the first task sees; in a sequence, by default, the task before the loop.
@@ -169,7 +169,7 @@ class _LoopRunnable(GroupRunnable[Loop]):
         return self._end_at_limit(iterations, context)
 
     def _is_final(self, number: int) -> bool:
-        """Return whether the outputs of an iteration are those of the loop, whatever they are."""
+        """Return whether the loop gives out the outputs of an iteration, whatever they are."""
         is_last, group = number == self.group.max_iterations, self.group
         return is_last and (group.until is None or group.on_limit != "raise")
 
@@ -224,6 +224,6 @@ class _LoopRunnable(GroupRunnable[Loop]):
 
 
 def _join(iterations: Iterations, *, inside: bool = False) -> tuple[TaskOutput, ...]:
-    """Return the outputs of iterations; `inside` adds those of the tasks inside of their tasks."""
+    """Return the outputs of iterations; `inside` adds the outputs of the tasks inside of their tasks."""
     outputs = (output for iteration in iterations for output in iteration)
     return tuple(part for output in outputs for part in output.walk()) if inside else tuple(outputs)

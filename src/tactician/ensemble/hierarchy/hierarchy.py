@@ -114,7 +114,7 @@ async def run_hierarchy(
     Args:
         name: the name of the ensemble.
         hierarchy: the manager and its workers.
-        environment: what the tasks begin with. Its text is that of the caller for the prompt.
+        environment: what the tasks begin with. Its text is the caller's prompt.
         context: the context of the run.
 
     Raises:

@@ -22,7 +22,7 @@ class HierarchyLearning:
     Args:
         jobs: the tasks.
         input: the input of the run.
-        model: the model that reflects, that of the manager.
+        model: the model that reflects, the model of the manager.
         context: the context of the run.
         outbox: the outbox for what the answer leaves.
     """

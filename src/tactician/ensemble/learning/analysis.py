@@ -36,7 +36,7 @@ async def analyze(input: ReflectionInput, model: ModelLike | None, context: RunC
 
     Args:
         input: the task and its output.
-        model: the model; that of the run by default.
+        model: the model; the model of the run by default.
         context: the context, to which the usage counts.
 
     Raises:

@@ -26,7 +26,7 @@ class DatedText:
 class DatedLog:
     """Logs of dated texts by subject, newest first.
 
-    Each text is a document of its own, so that writers on several machines lose nothing. Times are those of the texts;
+    Each text is a document of its own, so that writers on several machines lose nothing. The times come from the texts;
     texts of the same time are in the order in which they were added.
 
     Args:

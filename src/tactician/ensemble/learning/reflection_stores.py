@@ -120,5 +120,5 @@ def _read(text: DatedText) -> TaskReflection:
         return reflection_adapter().validate_json(text.text)
     except ValidationError as error:
         raise StoredStateError(
-            f"The reflection {text.id!r} cannot be read; clear those of the task. {error}"
+            f"The reflection {text.id!r} cannot be read; clear the reflections of the task. {error}"
         ) from error

@@ -1,4 +1,4 @@
-"""Memories in scopes: entries that tasks of a run leave for those of later runs."""
+"""Memories in scopes: entries that tasks of a run leave for tasks of later runs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ScopedMemory:
         Args:
             scope: name of the scope.
             entry: the entry, or its text.
-            context: context of the run, whose clock counts; that of the running code by default.
+            context: context of the run, whose clock counts; the context of the running code by default.
 
         Raises:
             ConfigurationError: when there is no such scope.
@@ -107,7 +107,7 @@ class ScopedMemory:
             scope: name of the scope.
             query: the text.
             limit: number of entries.
-            context: context of the run, whose clock counts; that of the running code by default.
+            context: context of the run, whose clock counts; the context of the running code by default.
 
         Raises:
             ConfigurationError: when there is no such scope.

@@ -98,9 +98,9 @@ def _create_result(
     context: RunContext,
     exit_reason: ExitReason,
 ) -> EnsembleResult:
-    """Return the result of a run, whose output is that of the last task of the last phase.
+    """Return the result of a run, with the output of the last task of the last phase.
 
-    When a review has ended the ensemble, the output is that of the last task that is completed.
+    When a review has ended the ensemble, the last completed task gives the output.
     """
     phases = (plan.last,) if exit_reason is ExitReason.COMPLETED else plan.phases
     ids = [task.id for planned in phases for task in planned.list_from_first_to_last() if task.id in completed]

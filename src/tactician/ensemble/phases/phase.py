@@ -28,9 +28,9 @@ class Phase(Generic[T_co]):
 
     Args:
         name: the name, unique in the ensemble.
-        tasks: the tasks. The output of the last task in the list is that of the phase.
+        tasks: the tasks. The last task in the list gives the phase its output.
         after: the phases that run before.
-        workflow: the order of the tasks, sequential or parallel; that of the ensemble by default, else parallel when a
+        workflow: the order of the tasks, sequential or parallel; the ensemble's by default, else parallel when a
             task has another task of the phase as context.
         review: the review that decides whether the outputs are good enough.
 

@@ -96,7 +96,7 @@ class PhasePlan:
 
     @property
     def last(self) -> PlannedPhase:
-        """The phase whose output is that of the ensemble: the last in the list that no other one comes after."""
+        """The phase that gives the ensemble its output: the last in the list that no other phase follows."""
         followed = {phase.name for planned in self.phases for phase in planned.phase.after}
         return next(planned for planned in reversed(self.phases) if planned.name not in followed)
 
@@ -201,5 +201,5 @@ def _find_task_problems(planned: PlannedPhase, agents: Sequence[object] | None) 
 
 
 def _move(path: str, place: str) -> str:
-    """Return the path of the only task of a list as that of the same task at another place."""
+    """Return the path of the only task of a list, for the same task at another place."""
     return path.replace("tasks[0]", place, 1)

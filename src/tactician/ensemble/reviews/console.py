@@ -28,7 +28,7 @@ _CHOICES: Final = {
 class ConsoleReviewer:
     """Reviewer that asks at the terminal. At the end of the input it does not decide, and the run waits.
 
-    Other tasks go on meanwhile. Questions are asked in turn, those of other reviewers at the terminal too. A question
+    Other tasks go on meanwhile. Questions are asked in turn, for all reviewers at the terminal. A question
     whose timeout has passed takes no line that is typed later.
 
     Args:
@@ -82,7 +82,7 @@ class ConsoleReviewer:
             case "edit":
                 return ReviewDecision.edit(await self._read_lines())
             case "retry":
-                return ReviewDecision.retry(await self._read("what has to change: "))
+                return ReviewDecision.retry(await self._read("what to change: "))
             case "approve":
                 return ReviewDecision.approve()
             case _:

@@ -36,7 +36,7 @@ class ReviewDecision:
 
     decision: Annotated[Verdict, Field(description="approve, edit, retry or exit_early")]
     text: Annotated[str, Field(description="the new output, for edit")] = ""
-    feedback: Annotated[str, Field(description="what has to change, for retry")] = ""
+    feedback: Annotated[str, Field(description="what to change, for retry")] = ""
 
     @classmethod
     def approve(cls) -> ReviewDecision:

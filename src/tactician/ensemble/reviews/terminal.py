@@ -42,7 +42,7 @@ def begin_rest() -> AbstractContextManager[None]:
 
 
 class Terminal:
-    """Terminal whose questions are asked in turn, also those of several reviewers.
+    """Terminal that asks its questions in turn, also for several reviewers.
 
     A question that is cancelled, as at its timeout, leaves nothing behind that would take the line for the next.
     What somebody has typed for it is no answer to the next question, which they had not seen.

@@ -13,7 +13,7 @@ from tactician.llm import NO_USAGE, Usage
 
 @frozen(kw_only=True)
 class TaskStarted(Event):
-    """Event of a task that starts; `role` is that of its agent."""
+    """Event of a task that starts; `role` is its agent's role."""
 
     usual_level: ClassVar[int] = logging.INFO
     opens: ClassVar[str | None] = SpanKind.TASK

@@ -90,7 +90,7 @@ def list_context_sections(
 
 
 def list_delegation_sections(request: DelegationRequest, context: RunContext) -> Iterator[str]:
-    """Yield the sections of a delegation before those of its task."""
+    """Yield the sections of a delegation before its task's sections."""
     if request.priority is not DelegationPriority.NORMAL:
         yield f"## Priority\n\n{request.priority}"
     if request.scope:

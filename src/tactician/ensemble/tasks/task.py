@@ -104,7 +104,7 @@ class Task(Generic[T_co]):
             task before, and else none; with `[]` none.
         output_type: the type of the output, as any that pydantic can describe; text by default.
         max_output_retries: number of further attempts of an agent at a valid output.
-        tools: tools beside those of the agent; for the same name, the agent's counts.
+        tools: tools beside the agent's; for the same name, the agent's counts.
         model: the model for an agent without a model.
         handler: sync or async function that does the task without a model.
         max_tool_calls: number of tool calls of an agent that has no such limit of its own. After them it must answer.
@@ -244,7 +244,7 @@ def shorten(text: str) -> str:
 def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
     """Yield the place and the description of each mistake that the task shows alone."""
     if not str(task.description or "").strip():
-        yield "description", "it must not be blank: say what is to be done"
+        yield "description", "it must not be blank: describe the task"
     elif not task.id.strip():
         yield "id", "it must not be blank: leave it out for the description"
     if task.expected_output and not task.expected_output.strip():

@@ -34,7 +34,7 @@ def find_first_tasks(tasks: Sequence[Task], workflow: Workflow) -> list[Task]:
 def find_last_tasks(tasks: Sequence[Task], workflow: Workflow) -> tuple[Task, ...]:
     """Return the tasks that the work ends with: the last of a sequence, else all whose outputs no other one reads.
 
-    The output of the last of them is that of the ensemble or the phase.
+    The last task's output becomes the output of the ensemble or the phase.
     """
     if workflow is not Workflow.PARALLEL:
         return tuple(tasks[-1:])

@@ -48,7 +48,7 @@ class HierarchicalConstraints:
         set_field("stages", tuple(as_list(stage) for stage in stages) if isinstance(stages, tuple) else stages)
 
     def find_mistakes(self, roles: Collection[str]) -> Iterator[tuple[str, str]]:
-        """Yield the place and the description of each mistake; `roles` are those of all workers."""
+        """Yield the place and the description of each mistake; `roles` are the roles of all workers."""
         if strangers := [*self._find_strangers()]:
             yield from strangers
             return

@@ -69,7 +69,7 @@ class DelegationRequest:
         expected_output: description of the output.
         scope: JSON values by names that bound the task; the worker reads them, and a handler has them as `values`.
         priority: how urgent the task is; a hint.
-        output_type: the type of the output; that of the worker by default.
+        output_type: the type of the output; the type of the worker by default.
         max_output_retries: number of further attempts at a valid output of the output type.
         metadata: JSON values for policies and audits, which neither the worker nor a model sees.
         id: the id that the response and the events have too; a random id by default.

@@ -72,8 +72,8 @@ class EnsembleRunnable(BaseRunnable[T_co]):
 
         Args:
             input: values for templates by their names, or text, or any object, which becomes text.
-            context: the context; by default that of the running code, and outside of runs the default services.
-            budget: the budget of the run; that of the ensemble by default.
+            context: the context; by default the context of the running code, and outside of runs the default services.
+            budget: the budget of the run; the budget of the ensemble by default.
             conversation: the conversation so far. It gets the input and the output.
 
         Returns:

@@ -13,7 +13,7 @@ from tactician.runs import RunError, RunKilledError, RunResult, RunStatus, get_e
 from tactician.text import describe_error
 
 INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
-"""Errors that are not those of a task: the run continues elsewhere, or nowhere."""
+"""Errors that do not belong to a task: the run continues elsewhere, or nowhere."""
 
 
 class EnsembleDefinitionError(DocumentError):

@@ -28,7 +28,7 @@ def create_arguments_type(names: Iterable[str]) -> type[object]:
 
 
 def _describe(name: str) -> str:
-    return "what is to be done, in full" if name == TEXT_NAME else f"the {name.replace('_', ' ').strip()}"
+    return "the full task" if name == TEXT_NAME else f"the {name.replace('_', ' ').strip()}"
 
 
 @frozen(enforced=False)

@@ -42,7 +42,7 @@ class OutputCodec:
     def encode_beside_run(self, output: TaskOutput) -> object:
         """Return an output as JSON, without a parsed form that is not JSON when no type is declared.
 
-        That of a task that other tasks did is left out with their outputs: the saved run has both.
+        The output of a task that other tasks did is left out with their outputs: the saved run has both.
 
         Raises:
             StoredStateError: when its parsed form would not be read back equal as the declared type.

@@ -32,7 +32,7 @@ class PhaseDecision:
     Attributes:
         verdict: `"approve"` accepts the outputs, `"retry"` runs the phase again, `"retry_predecessor"` runs a phase
             before it again and then this phase, and `"reject"` ends the run.
-        feedback: what has to change, or the reason of a rejection.
+        feedback: what to change, or the reason of a rejection.
         phase: the name of the phase to run again, for `"retry_predecessor"`; the only phase before, when `None`.
 
     Raises:
@@ -44,7 +44,7 @@ class PhaseDecision:
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(json_schema_extra={"description": _DESCRIPTION})
 
     verdict: Annotated[Verdict, Field(description="what happens next")]
-    feedback: Annotated[str, Field(description="what has to change, or the reason; not for approve")] = ""
+    feedback: Annotated[str, Field(description="what to change, or the reason; not for approve")] = ""
     phase: Annotated[str | None, Field(description="phase to run again, for retry_predecessor")] = None
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class PhaseDecision:
         if not isinstance(self.feedback, str):
             raise TypeError(f"the feedback {self.feedback!r} is not a text")
         if self.verdict != "approve" and not self.feedback.strip():
-            raise ValueError(f"the decision {self.verdict!r} needs feedback: say what has to change, or why")
+            raise ValueError(f"the decision {self.verdict!r} needs feedback: say what to change, or why")
         if self.phase is not None and self.verdict != "retry_predecessor":
             raise ValueError(f"the decision {self.verdict!r} names the phase {self.phase!r}: leave it out")
 

@@ -80,9 +80,9 @@ FAILED: Final = ExitReason.FAILED
 
 @dataclass(slots=True)
 class EnsembleResult(RunResult[T_co]):
-    """Result of a run of an ensemble. `output` is that of the last task in the list of tasks.
+    """Result of a run of an ensemble. `output` is the output of the last task in the list.
 
-    Of an ensemble that has ended early, or whose last task was skipped, it is that of the last completed task.
+    Of an ensemble that has ended early, or whose last task was skipped, the last completed task gives it.
 
     Attributes:
         name: the name of the ensemble.

@@ -36,9 +36,9 @@ def observe_run(
     """Return a context with listeners, and with a recorder of the trace; `None` when it needs neither.
 
     Args:
-        context: the context of a run; `None` for that of the running code.
+        context: the context of a run; `None` for the context of the running code.
         listeners: functions that hear the events of the run.
-        capture: the amount of data in the trace; `None` for that of the context or of the configuration.
+        capture: the amount of data in the trace; `None` for the amount of the context or of the configuration.
     """
     if listeners:
         context = (context or RunContext.around()).with_listeners(*listeners)

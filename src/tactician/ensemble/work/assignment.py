@@ -96,7 +96,7 @@ def _choose_runnable(task: Task, equipment: Equipment) -> tuple[Runnable, str]:
 def _equip(
     agent: Agent[object], task: Task, model: ModelLike | None, tools: Sequence[ToolLike], roster: Roster
 ) -> Agent[object]:
-    """Return an agent for a task: with its own settings, else those of the task, else those of the ensemble."""
+    """Return an agent for a task: with its own settings, else the task's, else the ensemble's."""
     own = Toolbox((*task.tools, *roster.create_tools(agent)))
     merged = Toolbox(tools).with_preferred(own).contents
     settings: AgentSettings = {

@@ -24,7 +24,7 @@ class TaskEnvironment:
         input: the values for templates, and the text of the caller.
         first_ids: ids of the tasks that begin the work: they see the text, and the `entry` if they name no context.
         entry: outputs from outside for these.
-        known: outcomes of tasks outside, such as those of earlier phases, by task id.
+        known: outcomes of tasks outside, such as tasks of earlier phases, by task id.
         earlier: outputs of earlier iterations that tasks see, those with memory scopes as entries of these.
         forgotten: outputs of earlier iterations that no task recalls.
         revisions: revisions of tasks that run again, by task id.
@@ -49,7 +49,7 @@ class TaskEnvironment:
     outbox: LearningOutbox = AT_ONCE
 
     def collect_revisions(self) -> Mapping[str, Revision]:
-        """Return the revisions of the tasks that run again, by task id, those of the first tasks included."""
+        """Return the revisions of the tasks that run again, by task id, including the first tasks."""
         if self.revision is None:
             return self.revisions
         return {**dict.fromkeys(self.first_ids, self.revision), **self.revisions}

@@ -189,7 +189,7 @@ async def _check(execution: TaskExecution, output: TaskOutput) -> TaskOutput | N
     except EnsembleExit as signal:
         raise EnsembleExit(signal.reason, _finish(execution, output)) from signal
     if checked is not output:
-        execution.note_run(has_run=False)  # the object is that of the reviewer, and not in the saved run
+        execution.note_run(has_run=False)  # the object comes from the reviewer, and is not in the saved run
     return checked
 
 

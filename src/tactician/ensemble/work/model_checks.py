@@ -43,7 +43,7 @@ def find_model_problems(jobs: Iterable[tuple[str, Assignment]], context: RunCont
 def find_team_model_problems(
     agents: Iterable[tuple[str, Runnable, ModelLike | None]], context: RunContext
 ) -> Iterator[Problem]:
-    """Yield a problem for each agent beside those of tasks whose model cannot be used.
+    """Yield a problem for each agent without a task whose model cannot be used.
 
     Args:
         agents: the agents, with their places and the models that they use when they have none.

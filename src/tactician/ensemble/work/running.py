@@ -64,13 +64,13 @@ class TaskOrder:
 
     @cached_property
     def last(self) -> str:
-        """The id of the task whose output is that of the ensemble."""
+        """The id of the task that gives the ensemble its output."""
         workflow = Workflow.SEQUENTIAL if self.is_sequence else Workflow.PARALLEL
         return find_last_tasks([job.task for job in self.jobs], workflow)[-1].id
 
     @cached_property
     def error_policy(self) -> ErrorPolicy:
-        """The effect of a failed task as that of a step."""
+        """The effect of a failed task, in the form of a step's effect."""
         return "drain" if self.on_error == "fail_fast" else "continue"
 
 
@@ -152,7 +152,7 @@ def note_begin(context: RunContext) -> float:
 def _create_result(
     order: TaskOrder, runner: TaskRunner, context: RunContext, began: float, reason: ExitReason
 ) -> EnsembleResult:
-    """Return the result of the run, whose output is that of the last task, or of another one where it has none."""
+    """Return the result of the run, with the output of the last task, or of another task where it has none."""
     outcomes, skipped = runner.outcomes, runner.skipped
     outputs = [outcome for plan in order.plans if isinstance(outcome := outcomes.get(plan.key), TaskOutput)]
     last = outputs[-1] if outputs else None

@@ -38,7 +38,7 @@ class TaskPlan:
         job: the task.
         key: its id.
         depends_on: the ids of those context tasks that run in the same order.
-        is_last: true for the task whose output is that of the ensemble.
+        is_last: true for the task that gives the ensemble its output.
         reviews: the settings of the ensemble for reviews.
         description: its description.
         expected_output: its expected output.
@@ -85,7 +85,7 @@ class TasksRun:
         exit: the early end of the run.
 
     Attributes:
-        places: the checkpoint with those of the tasks.
+        places: the checkpoint that holds the tasks' checkpoints.
         failures: the reasons why tasks failed before a suspension, by their ids.
         revisions: the revisions of the tasks that run again, by their ids.
         outcomes: the outcomes of tasks so far, in the order in which they ended.
@@ -153,7 +153,7 @@ class TaskExecution:
 
     @property
     def place(self) -> RunContext:
-        """The context of the task, created when it is first read: an agent on its own runs in that of the ensemble."""
+        """The context of the task, created when it is first read: an agent on its own runs in the ensemble's."""
         if self._place is None:
             self._place = self.run.context.inside_place(self)
             if self.plan.is_composite:  # the tasks inside find there how the ensemble reviews and ends
@@ -198,7 +198,7 @@ class TaskExecution:
         return self._read("output")
 
     def note_run(self, *, has_run: bool) -> None:
-        """Note whether the output is that of a saved run, which has the object that the saved output may lack."""
+        """Note whether a saved run gave the output: it has the object that the saved output may lack."""
         if has_run is not self.has_run:
             self.has_run = has_run
             self.checkpoint.set(has_run=has_run)

@@ -42,7 +42,7 @@ class TaskLearning:
     Args:
         task: the task.
         stores: the stores of the ensemble.
-        model: the model that reflects; that of the run by default.
+        model: the model that reflects; the model of the run by default.
         place: the context of the task.
         outbox: the outbox for what the task leaves.
     """

@@ -29,7 +29,7 @@ def create_plan(
     Args:
         job: the task.
         reviews: the settings of the ensemble for reviews.
-        is_last: true for the task whose output is that of the ensemble.
+        is_last: true for the task that gives the ensemble its output.
         beside: the ids of the tasks that run in the same order.
     """
     task, composite = job.task, find_composite(job.task)

@@ -126,7 +126,7 @@ def find_task_gate(timing: GateTiming, job: Assignment, settings: ReviewSettings
         timing: the time.
         job: the task.
         settings: the settings of the ensemble for reviews.
-        is_last: true for the task whose output is that of the ensemble.
+        is_last: true for the task that gives the ensemble its output.
     """
     review = find_gate(timing, job.task.reviews, settings.policy, is_last=is_last)
     return None if review is None else TaskGate(review, job, settings.reviewer)

@@ -35,7 +35,7 @@ def enable(
 ) -> Callable[[], None]:
     """Trace all runs of the program from now on. Called again, it replaces what was enabled before.
 
-    Without providers, those of the program are used. Where it has set none, providers of the SDK are set, with the
+    Without providers, the program's providers are used. Where it has set none, providers of the SDK are set, with the
     exporters and all else that the variables `OTEL_*` name: OTLP over HTTP by default.
 
     Args:
@@ -79,8 +79,8 @@ def create_listener(
 
     Args:
         content: true to record prompts, answers, arguments and results of tools, and messages of errors.
-        tracer_provider: maker of the tracer; that of the program by default.
-        meter_provider: maker of the meter; that of the program by default.
+        tracer_provider: maker of the tracer; the program's by default.
+        meter_provider: maker of the meter; the program's by default.
 
     Raises:
         MissingExtraError: when the extra `otel` is not installed.

@@ -87,8 +87,8 @@ class SpanListener:
     """Listener that turns events into spans and metrics of OpenTelemetry.
 
     Args:
-        tracer_provider: maker of the tracer; that of the program by default.
-        meter_provider: maker of the meter; that of the program by default.
+        tracer_provider: maker of the tracer; the program's by default.
+        meter_provider: maker of the meter; the program's by default.
         content: true to record prompts, answers, arguments and results of tools, and messages of errors.
     """
 

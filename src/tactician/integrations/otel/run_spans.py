@@ -73,7 +73,7 @@ class RunSpans:
             self._end(event, begun, event.status, event.tally, event.seconds, error, event.error)
 
     def start_process(self, event: ProcessStarted) -> None:
-        """Begin the span of a process, or add its goals to that of its run."""
+        """Begin the span of a process, or add its goals to the span of its run."""
         begun = self._tree.find_run(event.run_id)
         if begun is not None:
             begun.span.set_attribute(GOALS, event.goals)

@@ -169,7 +169,7 @@ _runs: Final[WeakValueDictionary[str, TracedSpan]] = WeakValueDictionary()
 
 
 def find_run_trace(run_id: str) -> str | None:
-    """Return the trace context of a run as a `traceparent`, or that of the code that runs, if the run has no span."""
+    """Return the trace context of a run as a `traceparent`, or the running code's, if the run has no span."""
     begun = _runs.get(run_id)
     return _format_trace_parent(get_current() if begun is None or begun.is_ended else begun.inside)
 

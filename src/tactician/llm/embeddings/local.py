@@ -32,7 +32,7 @@ class LocalEmbeddingModel(EmbeddingModel):
     """GGUF model at the path, else the weights of the embedded language model.
 
     The model loads on the first call; the event loop is never blocked. Vectors have the length 1. A text can have
-    up to `MAX_TOKENS` tokens. The default weights are those of a language model: their vectors separate similar from
+    up to `MAX_TOKENS` tokens. The default weights belong to a language model: their vectors separate similar from
     different texts, though worse than the vectors of a model that was trained for it.
 
     `pooling` says how the vectors of a text's tokens are combined: by default, as the file says, and the mean

@@ -36,8 +36,8 @@ class _EmbeddingApi:
     versioned: bool = False
 
 
-# OpenAI documents its limits; those of Mistral and Gemini are set low, so that a batch is never refused. Ollama has
-# none, and works on a batch as long as it takes.
+# OpenAI documents its limits; the limits of Mistral and Gemini are set low, so that a batch is never refused. Ollama
+# has none, and works on a batch as long as it takes.
 _APIS: Mapping[str, _EmbeddingApi] = {
     "openai": _EmbeddingApi(),
     "azure-openai": _EmbeddingApi("/openai/deployments/{model}/embeddings", versioned=True),

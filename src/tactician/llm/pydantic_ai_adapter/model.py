@@ -21,7 +21,7 @@ INSTALL_HINT: Final = describe_install("pydantic-ai")
 class PydanticAiModel:
     """Model of pydantic-ai (Bedrock, Vertex, Cohere, Groq ...) as a `LanguageModel`.
 
-    Tactician does the retries: those of the provider's SDK are switched off, unless the model's own settings
+    Tactician does the retries: the provider's SDK does none, unless the model's own settings
     specify their number.
 
     Args:

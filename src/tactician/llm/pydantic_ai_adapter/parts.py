@@ -1,4 +1,4 @@
-"""Conversion of the parts of an answer between Tactician's types and those of pydantic-ai.
+"""Conversion of the parts of an answer between Tactician's types and pydantic-ai's types.
 
 Values that our types cannot hold (ids, signatures of tool calls, native tools) are kept in a `ProviderItem`, which
 follows the part that can be read, and replaces it on the way back.

@@ -78,7 +78,7 @@ class StreamCall(ChatCall):
 
     def _send(self, attempt: Attempt, request: ModelRequest) -> Awaitable[Started]:
         if self._restorer is not None:
-            # The answer of an adapted request is restored as a whole: its deltas are not those of the answer.
+            # The answer of an adapted request is restored as a whole: its deltas are not the answer's.
             return super()._send(attempt, request)
         return attempt.open_stream(cast("LanguageModel", attempt.state.deployment.served_model).stream(request))
 

@@ -59,8 +59,8 @@ class ModelRetryPolicy:
         truncated: an object or tool call was cut off at `max_tokens`. Plain text is returned as it is.
         malformed: the answer did not have the provider's format.
         deadline: seconds for all waiting and all attempts of a call; for a stream, until its first delta.
-        first_timeout: the timeout of the first attempt in seconds, if the call's options have none; if `None`, that of
-            the model, which is 120 s for remote models.
+        first_timeout: the timeout of the first attempt in seconds, if the call's options have none; if `None`, the
+            timeout of the model, which is 120 s for remote models.
         statuses: the only HTTP statuses that are retried; if `None`, the rules decide.
     """
 

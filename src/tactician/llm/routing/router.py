@@ -54,7 +54,7 @@ class ModelRouter:
 
     Deployments are of chat models, embedding models and image models; all calls have the same limits, retries and
     circuit breakers. A router is a `LanguageModel`, which uses each request's `options.model`, and a source of models,
-    whose `resolve`, `embedding_model` and `image_model` return a model by name. A name is that of a model, exactly as
+    whose `resolve`, `embedding_model` and `image_model` return a model by name. A name is a model's name, exactly as
     deployments spell it, or `instance:model`. `options.instances` limits the instances that may serve a request,
     `options.session` keeps requests together under the policy `sticky`.
 
@@ -78,8 +78,9 @@ class ModelRouter:
             served.
         default_embedding: likewise, the embedding model.
         default_image: likewise, the image model.
-        fallbacks: for a chat model or an image model, the models to use in order when it cannot answer, after those of
-            the request's own options. Embedding models have none: vectors of different models cannot be compared.
+        fallbacks: for a chat model or an image model, the models to use in order when it cannot answer, after the
+            fallbacks of the request's own options. Embedding models have none: vectors of different models cannot be
+            compared.
         roles: the model of each role: a request for `role:<role>` uses that model.
         estimate: estimates the tokens of a request to a chat model, where tokens are limited.
         clock: the time.
@@ -196,7 +197,7 @@ class ModelRouter:
         self._features = None
 
     def set_fallbacks(self, model: str, *fallbacks: str, kind: KindName = "chat") -> None:
-        """Set the models to use, in order, when a model cannot answer, after those of a request's own options.
+        """Set the models to use, in order, when a model cannot answer, after the fallbacks in a request's own options.
 
         Raises:
             UnknownModelError: when no deployment serves a fallback as a model of the same kind.

@@ -51,7 +51,7 @@ class Requester:
         self._mesh = mesh
 
     async def find_target(self, capability: str, on: str | None) -> Target:
-        """Return the node to ask for a capability: the named one, or the one that is expected to end first.
+        """Return the node to ask for a capability: the named node, or the node that is expected to end first.
 
         Raises:
             MeshUnavailableError: when no node offers it.
@@ -62,13 +62,13 @@ class Requester:
             return self.name_target(on)
         if not self._mesh.transport.has_topics:
             raise ConfigurationError(f"{self._mesh.transport.label} has no cards of nodes: write on='kitchen'")
-        found = await self._mesh.directory.find(self._mesh.realm, capability, wait=LOOK_AROUND)
-        if not found:
+        offers = await self._mesh.directory.find(self._mesh.realm, capability, wait=LOOK_AROUND)
+        if not offers:
             offerings = self._mesh.directory.list_offerings(self._mesh.realm)
             offered = sorted({offering.capability.name for offering in offerings})
             hint = did_you_mean(capability, offered) or f" It has: {', '.join(offered) or 'no work'}."
             raise MeshUnavailableError(f"No node of the mesh offers {capability!r}.{hint}")
-        return self.name_target(found[0].node, found[0].realm)
+        return self.name_target(offers[0].node, offers[0].realm)
 
     def name_target(self, node: str, realm: str | None = None) -> Target:
         """Return a node that is asked by its name."""
@@ -85,9 +85,9 @@ class Requester:
         """
         from_run: Mapping[str, object] = {} if context is None else _describe_run(context)
         packed = await self._mesh.values.pack(_to_json(input), "input")
-        given = {name: value for name, value in fields.items() if value is not None}
-        if (deadline := from_run.get("deadline")) is not None and "deadline" in given:
-            given["deadline"] = min(cast("float", deadline), cast("float", given["deadline"]))
+        chosen = {name: value for name, value in fields.items() if value is not None}
+        if (deadline := from_run.get("deadline")) is not None and "deadline" in chosen:
+            chosen["deadline"] = min(cast("float", deadline), cast("float", chosen["deadline"]))
         return MeshRequest.model_validate(
             {
                 "id": request_id,
@@ -96,7 +96,7 @@ class Requester:
                 "sent_at": self._mesh.clock.time(),
                 **from_run,
                 **packed,
-                **given,
+                **chosen,
             }
         )
 

@@ -124,10 +124,10 @@ class Intake:
             return None
         await self._accept(request, envelope)
         offer = self._offers[request.capability]
-        given = OfferedInput(key=key, id=request.id, sender=request.sender, hops=[*request.hops], input=value)
+        work_input = OfferedInput(key=key, id=request.id, sender=request.sender, hops=[*request.hops], input=value)
         await self._client.start(
             offer,
-            given,
+            work_input,
             idempotency_key=key,
             priority=POINTS[request.priority],
             deadline=None if request.deadline is None else datetime.fromtimestamp(request.deadline, UTC),

@@ -86,7 +86,9 @@ class RequestLedger:
 
     async def list_open(self) -> list[LedgerEntry]:
         """Return the requests without a reply."""
-        return [_read(found) for found in await self._store.find(_REQUESTS, statuses=["open"], names=[self._node])]
+        return [
+            _read(document) for document in await self._store.find(_REQUESTS, statuses=["open"], names=[self._node])
+        ]
 
     async def claim_forgotten(self, owner: str) -> tuple[LedgerEntry, Lease] | None:
         """Claim a request to look whether its work has ended without a reply."""

@@ -175,7 +175,7 @@ class Node:
         Args:
             work: the Runnable, the tool or the function.
             name: name of the capability; the name of the work by default.
-            tags: words by which it is found.
+            tags: words to find it by.
             allow: names of the nodes and clients that may ask for it; all, by default.
             version: its version.
             max_concurrent: number of requests for it that the instance works on at once.

@@ -30,7 +30,7 @@ class Offer:
         kind: `"task"` or `"tool"`.
         work: the Runnable or the tool.
         description: its purpose.
-        tags: words by which it is found.
+        tags: words to find it by.
         allow: names of the nodes and clients that may ask for it; `None` for all.
         version: its version.
         max_concurrent: number of requests for it that the node works on at once; as many as the node, when `None`.
@@ -126,8 +126,8 @@ class Offer:
         if not isinstance(self.work, Tool):
             # Typed input arrives as JSON, and becomes the object that the Runnable takes.
             is_typed = self._input is not None and isinstance(value, dict | list)
-            given = self._input.validate_python(value) if is_typed and self._input is not None else value
-            return await self.work.run(given, context=context)
+            work_input = self._input.validate_python(value) if is_typed and self._input is not None else value
+            return await self.work.run(work_input, context=context)
         answer = await self.work.for_scripts().call(json.dumps(value), context)
         text = answer if isinstance(answer, str) else answer.text
         return RunResult(self._read_output(text), tally=context.tally, run_id=context.run_id)

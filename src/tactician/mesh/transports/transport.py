@@ -124,13 +124,13 @@ class Transport(Protocol):
 
 def match_topic(pattern: str, topic: str) -> bool:
     """Return whether the name of a topic matches a pattern."""
-    wanted, parts = pattern.split("."), topic.split(".")
-    if wanted[-1] == ">":
-        wanted.pop()
-        if len(parts) <= len(wanted):
+    places, parts = pattern.split("."), topic.split(".")
+    if places[-1] == ">":
+        places.pop()
+        if len(parts) <= len(places):
             return False
-        parts = parts[: len(wanted)]
-    return len(wanted) == len(parts) and all(want in ("*", part) for want, part in zip(wanted, parts, strict=True))
+        parts = parts[: len(places)]
+    return len(places) == len(parts) and all(want in ("*", part) for want, part in zip(places, parts, strict=True))
 
 
 def escape_name(name: str) -> str:

@@ -301,7 +301,7 @@ class EventFeed:
         return root
 
     def _find_outer_root(self, event: Event) -> str:
-        """Return the root of a new run: that of the run around it, or of the span, where that run has no events."""
+        """Return the root of a new run: the root of the run around it, or the span's, where that run has no events."""
         if event.parent_id is None or len(event.path) < 2:
             return event.run_id
         return self._roots.get(event.parent_id) or self._spans.get(event.span_id or "") or event.parent_id

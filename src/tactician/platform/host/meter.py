@@ -28,7 +28,7 @@ class UsePoint:
     Attributes:
         at: beginning of the span, in seconds since the epoch.
         calls: calls that ended.
-        errors: those of them that failed.
+        errors: the number of calls that failed.
         seconds: how long all of them took together.
         usage: tokens of all of them.
     """

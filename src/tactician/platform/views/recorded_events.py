@@ -73,7 +73,7 @@ class RecordedEvent:
 def read_recorded_events(run_id: str, steps: Iterable[RunStep]) -> Iterator[RecordedEvent]:
     """Yield the events in the steps of a run, in the order in which they happened.
 
-    The steps that a fork has copied say the id of the other run: the events are those of the fork all the same.
+    The steps that a fork has copied say the id of the other run: the events belong to the fork all the same.
     """
     others: set[object] = set()
     for step in steps:

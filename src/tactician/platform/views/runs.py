@@ -177,7 +177,7 @@ def view_state(record: RunRecord, state: RunState) -> RunView:
 
 
 def _find_messages(tree: Checkpoint) -> tuple[Message, ...]:
-    """Return the conversation of a run: its own, or that of the only such run inside."""
+    """Return the conversation of a run: its own, or the conversation of the only such run inside."""
     if own := read_messages(tree.data):
         return own
     histories = [messages for checkpoint in tree.walk() if (messages := read_messages(checkpoint.data))]

@@ -18,7 +18,7 @@ class StepView:
     Attributes:
         number: place of the step in the run; a fork begins `at` it.
         kind: kind of step, such as `"answer"`, `"tool"`, `"action"`, `"suspended"` or `"completed"`.
-        name: name of what was done, such as that of a tool.
+        name: name of what was done, such as the name of a tool.
         detail: beginning of the result, as text.
         path: names of the runs inside each other that lead to the step, outermost first.
         at: seconds since the epoch.

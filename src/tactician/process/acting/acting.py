@@ -17,7 +17,7 @@ from tactician.process.acting.performing import (
 from tactician.process.acting.recording import record_nothing, record_output, record_rejection
 from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.objects import get_parts
-from tactician.process.state.dialogue import Dialogue
+from tactician.process.state.conversation import ProcessConversation
 from tactician.process.state.errors import describe_failure
 from tactician.process.state.events import ActionCompleted, ActionResumed, ActionStarted, ActionSuspended
 from tactician.process.state.handle import ProcessHandle
@@ -58,9 +58,9 @@ class Execution:
     is_to_pause: bool = False
 
     @property
-    def dialogue(self) -> Dialogue | None:
+    def conversation(self) -> ProcessConversation | None:
         """Messages of the process in its conversation; `None` when it takes part in none."""
-        return self.context.find(Dialogue) if self.options.conversation_id is not None else None
+        return self.context.find(ProcessConversation) if self.options.conversation_id is not None else None
 
 
 class Actor:
@@ -89,8 +89,8 @@ class Actor:
         if state.status is ProcessStatus.RUNNING:
             state.end(ProcessStatus.WAITING if state.pending else ProcessStatus.PAUSED)
             if state.pending:
-                if (dialogue := self._execution.dialogue) is not None:
-                    dialogue.ask(state.pending)
+                if (conversation := self._execution.conversation) is not None:
+                    conversation.ask(state.pending)
                 self._execution.context.emit(RunSuspended, pending=state.pending)
 
     async def act_inside(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
@@ -100,7 +100,7 @@ class Actor:
 
         Args:
             action: the action.
-            context: context inside that of the action that runs.
+            context: context inside the context of the action that runs.
 
         Raises:
             Suspended: when the action has to wait.
@@ -188,21 +188,21 @@ class Actor:
         outputs = record_output(self._state.blackboard, agent, action, output, outcome.set_by_hand)
         if output is not None and not all(map(agent.knows, (output, *get_parts(output)))):
             execution.agent = agent.refresh()  # an action may load modules, and give what they declare
-        if isinstance(output, AssistantMessage) and (dialogue := execution.dialogue) is not None:
-            dialogue.say(output)
+        if isinstance(output, AssistantMessage) and (conversation := execution.conversation) is not None:
+            conversation.say(output)
         if output is None and action.output_types:
             self._state.declined = action.plan
         return outputs
 
     def fail(self, action: ActionSpec, error: Exception) -> None:
         """End the process because of the exception of an action; in a conversation it rests."""
-        is_in_dialogue = self._execution.dialogue is not None
+        is_in_conversation = self._execution.conversation is not None
         # Of several actions that fail at once the first counts; a conversation shows the newest.
-        self.error = error if is_in_dialogue else self.error or error
+        self.error = error if is_in_conversation else self.error or error
         if (limit := self._find_limit(error)) is not None:
             self._state.end(ProcessStatus.TERMINATED, limit)
             return
-        status = ProcessStatus.RESTING if is_in_dialogue else ProcessStatus.FAILED  # the user may say something else
+        status = ProcessStatus.RESTING if is_in_conversation else ProcessStatus.FAILED
         self._state.end(status, f"{action.name} raised {describe_failure(error)}")
 
     def _find_limit(self, error: Exception) -> str | None:

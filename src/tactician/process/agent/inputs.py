@@ -22,7 +22,7 @@ def add_inputs(board: Blackboard, objects: Sequence[object], agent: PlannedAgent
     Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes a message, if it
     takes no `UserInput`. Named objects are added as they are.
 
-    The time of a `UserInput` is that of the clock.
+    The time of a `UserInput` comes from the clock.
 
     Raises:
         StoredStateError: when the process is saved, and an object could not be read again; then none is added.

@@ -18,7 +18,7 @@ from tactician.loop import InvalidOutput, output_type
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.objects import Bound, Named, with_named
 from tactician.process.people.questions import allow_questions
-from tactician.process.state.dialogue import Dialogue
+from tactician.process.state.conversation import ProcessConversation
 from tactician.process.state.events import MessageSent, ProgressReported
 from tactician.process.state.handle import ProcessHandle
 from tactician.process.state.options import ProcessOptions
@@ -42,7 +42,7 @@ class OperationContext:
     idempotency_key: str = ""
     """Idempotency key for external services: the same for every attempt of this run of the action, on any machine.
 
-    That of a condition is the same when it is evaluated again for the same step, and changes with a later step.
+    The key of a condition is the same when it is evaluated again for the same step, and changes with a later step.
     """
     tool_groups: tuple[str, ...] = ()
     """Names of the tool groups that its models may use."""
@@ -152,8 +152,8 @@ class OperationContext:
         """Tell the people outside what is being done, by an event `ProgressReported`: no conversation has it."""
         run = self.run
         run.emit(ProgressReported, text=text)
-        if (dialogue := run.find(Dialogue)) is not None:
-            dialogue.report(text)
+        if (conversation := run.find(ProcessConversation)) is not None:
+            conversation.report(text)
 
     def add_child(self, process: ProcessHandle) -> None:
         """Note a process that begins inside the action, once."""
@@ -223,8 +223,8 @@ def _send(run: RunContext, message: str | AssistantMessage) -> None:
         sent.set(sent=True)
     message = AssistantMessage((Text(message),)) if isinstance(message, str) else message
     run.emit(MessageSent, message=message)
-    if (dialogue := run.find(Dialogue)) is not None:
-        dialogue.say(message)
+    if (conversation := run.find(ProcessConversation)) is not None:
+        conversation.say(message)
 
 
 def create_process_context(context: RunContext, options: ProcessOptions, meter: BudgetMeter) -> RunContext:

@@ -73,7 +73,7 @@ class ActionSpec:
         output_binding: the name under which the output goes onto the blackboard.
         sets: conditions that are true once it has run.
         condition_ran: the condition that says that it has run.
-        retry: retry policy; that of the options of the process, when `None`.
+        retry: retry policy; the policy of the options of the process, when `None`.
         input_types: the types that it must have.
         state: the state whose action it is; `None` for an action of an agent or a component.
         clear_blackboard: True when nothing but its output stays on the blackboard.
@@ -129,7 +129,7 @@ class PlannedAgentSpec:
         stuck_handler: called when the process is stuck.
         instance: the object whose methods the actions are.
         planner: planner that chooses the actions.
-        planning: limits of each of its decisions; those of the platform, when `None`.
+        planning: limits of each of its decisions; the limits of the platform, when `None`.
         refresher: reads the agent anew when there are new subclasses of its types.
         recipe: for an agent that is composed of registered ones for a process: how to compose it elsewhere, as JSON.
     """

@@ -24,7 +24,7 @@ class BoardChange:
             `"condition"`.
         numbers: numbers of the entries; for a move, the place of the first, and its new place.
         value: the object that was added, or the value of the condition; `None` if the condition is no longer set.
-        name: name that the object is bound to, or that of the condition.
+        name: name that the object is bound to, or the condition's name.
         saved: the object as JSON, on the blackboard of a process that is saved.
     """
 

@@ -13,7 +13,7 @@ from tactician.process.board.blackboard import Blackboard
 
 @dataclass(slots=True)
 class Order:
-    """The order in which results go onto the blackboard: that of the plan, whichever action ends first.
+    """The order in which results go onto the blackboard: as in the plan, whichever action ends first.
 
     Attributes:
         order: the actions that have not ended, in the order of the plan.
@@ -35,7 +35,7 @@ class Order:
         return _reorder(plan, self.order, world)
 
     def follow(self, plan: Plan) -> bool:
-        """Take the order of a plan over; return whether it is another than that of the last plan."""
+        """Take the order of a plan over; return whether it differs from the last plan's."""
         names = _names(plan)
         if names == self.order:
             return False

@@ -71,7 +71,7 @@ class Occupancy:
 def select_startable(
     actions: Sequence[Action], world: WorldState | None, agent: PlannedAgentSpec, occupancy: Occupancy
 ) -> tuple[ActionSpec, ...]:
-    """Select those of the next actions of a plan that can start now, with the same result as in sequence.
+    """Select the next actions of a plan that can start now, with the same result as in sequence.
 
     They are in the order of the plan. When no action has begun, the first of the plan is always among them.
 

@@ -97,7 +97,7 @@ async def _consult(
 def iterate_scopes(
     agent: PlannedAgentSpec, board: Blackboard, actions: tuple[Action, ...]
 ) -> Iterator[tuple[Action, ...]]:
-    """Yield the actions to plan with: those of the next scope, where there is no plan with these.
+    """Yield the actions to plan with, scope by scope, until there is a plan.
 
     In a state, what it declares comes first, and what takes a state. Where that does not lead to a goal, the agent's
     own actions continue with the objects of the state; those that take nothing belong to the time before it.

@@ -80,7 +80,7 @@ class PlanningTurns:
     def _renew_soon(self) -> None:
         if not self._is_renewing:
             self._is_renewing = True
-            self._loop.call_soon(self._renew, context=Context())  # that of the caller would keep its process alive
+            self._loop.call_soon(self._renew, context=Context())  # the caller's context would keep its process alive
 
     def _renew(self) -> None:
         """Begin an iteration of the loop: the next in line has a turn. Those who were cancelled have left the line."""

@@ -62,7 +62,7 @@ class Observer:
         return world.with_({name: UNKNOWN if holds is None else holds for name, holds in values.items()})
 
     async def find_out(self, name: str) -> bool | None:
-        """Evaluate a condition, or that of which it is the negation, unless it is known; `None` when it is unknown."""
+        """Evaluate a condition, or the condition that it negates, unless it is known; `None` when it is unknown."""
         observe = self._agent.conditions.get(name)
         if observe is None:
             return None

@@ -1,4 +1,4 @@
-"""The actions that start next: those of a new plan, and those that continue beside others that run or wait."""
+"""The actions that start next: actions of a new plan, or actions beside others that run or wait."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ActionSelector:
 
     @property
     def planning(self) -> PlanningBudget:
-        """The limits of a decision: those of the process, of its agent, or of the platform."""
+        """The limits of a decision, from the process, its agent or the platform."""
         execution = self._execution
         own = execution.options.planning or execution.agent.planning
         return own or execution.context.services.find(PlanningSettings).budget

@@ -36,7 +36,7 @@ def build_form(kind: type) -> JsonSchema:
     """Build the form of a type: its schema, in which each field has hints under `x-form`.
 
     The hints are `widget`, `label`, `help` and `order`, and `optional` where the field may be left out. The widgets are
-    `text`, `textarea`, `number`, `checkbox`, `select`, `list`, `group`, and those of formats such as `date`. A type
+    `text`, `textarea`, `number`, `checkbox`, `select`, `list`, `group`, and formats such as `date`. A type
     that is not an object has a form with a single field, `value`.
     """
     schema = _schema_of(cast(Hashable, kind))

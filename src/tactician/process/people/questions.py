@@ -84,7 +84,7 @@ class _Asking:
         reset_current(self._token)
 
     def checkpoint(self, kind: PendingKind, prompt: str) -> Checkpoint:
-        """Return the checkpoint of a question: the next, or, of several tasks, that of the same question."""
+        """Return the checkpoint of a question: the next, or, of several tasks, the same question's."""
         assert self.run.checkpoint is not None
         is_next = asyncio.current_task() is self._task
         return self.run.checkpoint.child("asked" if is_next else f"asked-{crc32(f'{kind} {prompt}'.encode()):08x}")
@@ -214,7 +214,7 @@ def _accept_answer(asked: Checkpoint, kind: PendingKind, answer_type: TypeForm[T
     if decision is not None and kind == "confirmation":
         response = decision.granted
     elif decision is not None and decision.granted:
-        raise InvalidOutput("it is approved, but what is asked for is missing")
+        raise InvalidOutput("it is approved, but the requested values are missing")
     elif decision is not None:
         asked.set(rejected=decision.reason)
         raise Rejected(prompt, decision.reason)

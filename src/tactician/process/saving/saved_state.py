@@ -1,4 +1,4 @@
-"""The state and the options of a process as JSON: what is in its checkpoint, and in that of a fork."""
+"""The state and the options of a process as JSON: for its checkpoint, and for a fork's."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class ProcessOrigin:
 
 
 def is_process(data: Mapping[str, object]) -> bool:
-    """Return whether the data of a checkpoint is that of a process."""
+    """Return whether a process wrote the data of a checkpoint."""
     return "origin" in data
 
 
@@ -173,7 +173,7 @@ def read_board(data: Mapping[str, object]) -> list[BoardChange]:
 
 
 def revive_all(items: Iterable[object], adapter: pydantic.TypeAdapter[list[T]]) -> list[T]:
-    """Return the objects that those of some items mean that are JSON, read all at once.
+    """Return the objects of the items that are JSON, read all at once.
 
     Raises:
         StoredStateError: when an object is not valid.

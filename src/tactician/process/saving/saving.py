@@ -107,8 +107,8 @@ class ProcessSaver:
         While actions still run, the status that the process will have is not saved: no step can follow the last.
         """
         # Messages first: the conversation must have every message that the saved step has sent.
-        if (dialogue := self._execution.dialogue) is not None:
-            await dialogue.flush()
+        if (conversation := self._execution.conversation) is not None:
+            await conversation.flush()
         if not self.is_active:
             return
         state, context = self._state, self._execution.context

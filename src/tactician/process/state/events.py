@@ -264,7 +264,7 @@ class ProcessEnded(Event):
     def describe(self) -> str:
         """Return how the process ended, and what it used."""
         why = "" if self.failure is None else f": {self.failure}"
-        return f"is {self.status}, {_format_usage(self.seconds, self.tally)}{why}"
+        return f"{self.status.sentence}, {_format_usage(self.seconds, self.tally)}{why}"
 
     def describe_moment(self) -> RunMoment | None:
         """Return how the process ended."""

@@ -142,7 +142,7 @@ class ProcessOptions:
             the process is terminated.
         verbosity: content of the log, by the logger `tactician.process` at the level INFO; no log, when `None`.
         on_event: function that is called with every event of the process, and of what runs inside it.
-        planning: limits of each decision of the planner; those of the agent, else of the platform, when `None`.
+        planning: limits of each decision of the planner; the limits of the agent, else of the platform, when `None`.
 
     Raises:
         ConfigurationError: when a value is out of range or of the wrong type.

@@ -20,7 +20,7 @@ from tactician.runs import OutputError, PendingRequest, Response, RunStatus
 from tactician.stores import escape_invalid
 
 ProcessStatus = RunStatus
-"""Status of a process: that of any run."""
+"""Status of a process, the same as for any run."""
 
 
 @frozen
@@ -197,7 +197,7 @@ class ProcessState:
             self.replans = 0
 
     def take_responses(self, responses: Mapping[str, Response]) -> None:
-        """Take those of some answers that the process waits for."""
+        """Take the answers that the process waits for."""
         waits_for = {request.id for request in self.pending}
         self.responses.update({name: response for name, response in responses.items() if name in waits_for})
 

@@ -45,7 +45,7 @@ class ArtifactChannel:
 
     Attributes:
         values: the objects so far.
-        earlier: those of the outermost run from before it was continued.
+        earlier: artifacts of the outermost run from before it was continued.
     """
 
     __slots__ = ("_outer", "_receive", "earlier", "values")

@@ -411,9 +411,9 @@ class RunContext:
         """Return the model that the run uses, and the options of its calls.
 
         Args:
-            requested: the model; that of the agent around the run by default, or else the default model. A model that
-                is requested by its name is called at the same instances as that of the agent.
-            source: source of a model that is requested by its name; that of the run by default.
+            requested: the model; the model of the agent around the run by default, or else the default model. A model
+                that is requested by its name is called at the same instances as the agent's model.
+            source: source of a model that is requested by its name; the run's source by default.
 
         Raises:
             ConfigurationError: when there is no such model, or when its key is not set.
@@ -481,7 +481,7 @@ class RunContext:
 
     @property
     def piece_level(self) -> int:
-        """The `answer_level` of the pieces of text of this run: that of the outermost run that may give them out."""
+        """The `answer_level` of pieces of text of this run: the level of the outermost run that may give them out."""
         return max(self.answer_level, self.held_level)
 
     def with_listeners(self, *listeners: EventListener | None, streaming: bool | None = None) -> RunContext:

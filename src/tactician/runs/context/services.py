@@ -52,9 +52,9 @@ class Services:
 
     @staticmethod
     def default() -> Services:
-        """Return those of runs outside of a platform; the same object each time.
+        """Return the services of runs outside of a platform; the same object each time.
 
-        Their models are those of `tactician.toml` and the environment, and their store is in memory.
+        Their models come from `tactician.toml` and the environment, and their store is in memory.
 
         Raises:
             ConfigurationError: when the settings are not valid.

@@ -42,7 +42,7 @@ class RunKey:
 
 @frozen
 class CallerTools:
-    """Tools that the caller of a run executes: each agent inside has them whose answer is that of the outermost run.
+    """Tools that the caller of a run executes: each agent inside has them that gives the answer of the outermost run.
 
     A call of one waits for the caller, as with `@tool(client_side=True)`. A tool of the agent overrides one of the same
     name. The run keeps them for the program that continues it.

@@ -56,7 +56,7 @@ class DurableRun:
         record: record as loaded or claimed; version 0 for a new run.
         owner: name of the owner of its leases.
         lease: lease of a record that was claimed.
-        seconds: duration of a lease, which is renewed three times in that time; that of `LeaseTime` by default.
+        seconds: duration of a lease, which is renewed three times in that time; `LeaseTime` by default.
         start: beginning of the run.
         size: size of the log of a run that was restored.
 
@@ -123,7 +123,7 @@ class DurableRun:
         self._operations.append(operation)
 
     async def save(self, checkpoint: Checkpoint, kind: str, name: str = "", detail: str = "") -> None:
-        """Append a step with all changes noted so far, and those of a checkpoint.
+        """Append a step with all changes noted so far, and a checkpoint's changes.
 
         What still runs of a run that has ended here, such as a run that killed itself, is no longer saved.
 
@@ -379,7 +379,7 @@ class DurableRun:
         # Checked before the claim: claiming would take the run from a worker that can continue it.
         if self._was_interrupted:
             raise RunConflictError(
-                f"The run {run_id} was interrupted: `await platform.resume({run_id!r})` continues what is kept of it."
+                f"The run {run_id} was interrupted: `await platform.resume({run_id!r})` continues from its checkpoint."
             )
         # Set before the first `await`: a second caller must see that the run is being continued.
         self._holder = asyncio.current_task()

@@ -82,7 +82,7 @@ def start_run(
     Args:
         name: name of the run.
         input: its input.
-        context: context around it; that of the code that runs, when `None`.
+        context: context around it; the context of the code that runs, when `None`.
         budget: budget of its own.
         work: the work, which takes the input and the context of the run.
         kind: kind of Runnable.
@@ -293,7 +293,7 @@ async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResu
 
 
 def _add_usage(error: BaseException, context: RunContext) -> None:
-    """Let the error of a run carry what the whole run has used, also when it is that of a run inside it."""
+    """Let the error of a run carry what the whole run has used, also when the error comes from a run inside it."""
     if isinstance(error, RunError):
         error.result.tally = context.tally
 

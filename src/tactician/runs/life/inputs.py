@@ -120,7 +120,7 @@ def _decode(saved: object, declared: InputTypes) -> Input:
             return _decode_object(value, declared)
         case {"objects": parts}:
             return tuple(_decode(part, declared) for part in parts)
-    raise StoredStateError("The input of the run cannot be read: its form is not known.")
+    raise StoredStateError("The input of the run cannot be read: its form is unknown.")
 
 
 def _decode_object(value: pydantic.JsonValue, declared: InputTypes) -> object:

@@ -32,7 +32,7 @@ class Budget:
         tokens: tokens that may be used, input and output together.
         turns: number of calls of models.
         seconds: time that it may take; time in which it waits for a person or for the caller is not counted.
-        actions: number of actions that a process may begin, with those of the processes inside it.
+        actions: number of actions that a process may begin, with the actions of the processes inside it.
 
     Raises:
         ConfigurationError: when a limit is not a number from 0 up.

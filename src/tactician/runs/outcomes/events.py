@@ -72,7 +72,7 @@ class RunEnded(Event):
 
     def describe(self) -> str:
         """Return how the run ended, and what it used."""
-        used = f"is {self.status}, {self.seconds:.2f} s, {format_count(self.tally.total.total_tokens, 'token')}"
+        used = f"{self.status.sentence}, {self.seconds:.2f} s, {format_count(self.tally.total.total_tokens, 'token')}"
         return used if self.error is None else f"{used}: {self.error}"
 
     def describe_span(self) -> SpanFacts:

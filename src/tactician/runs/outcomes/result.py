@@ -57,7 +57,7 @@ class RunResult(Generic[T_co]):
 
     @property
     def usage(self) -> Usage:
-        """The tokens of all models together, those of nested runs included."""
+        """The tokens of all models together, including nested runs."""
         return self.tally.total
 
     @property

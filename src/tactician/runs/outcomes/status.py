@@ -29,12 +29,24 @@ class RunStatus(StrEnum):
         """True when the run can never continue."""
         return self in TERMINAL
 
+    @property
+    def sentence(self) -> str:
+        """The status as the end of a sentence about the run, such as `has failed`."""
+        return _SENTENCES.get(self, f"is {self.value}")
+
     def may_become(self, other: RunStatus) -> bool:
         """Return whether a run with this status may get the other status."""
         return other in _TRANSITIONS.get(self, frozenset())
 
 
 _S = RunStatus
+_SENTENCES: Final = {
+    _S.NOT_STARTED: "has not started",
+    _S.COMPLETED: "has completed",
+    _S.FAILED: "has failed",
+    _S.TERMINATED: "was terminated",
+    _S.KILLED: "was killed",
+}
 TERMINAL: Final = frozenset({_S.COMPLETED, _S.FAILED, _S.TERMINATED, _S.KILLED})
 _RESTING = frozenset({_S.STUCK, _S.WAITING, _S.PAUSED, _S.RESTING})
 _TRANSITIONS: dict[RunStatus, frozenset[RunStatus]] = {

@@ -113,7 +113,7 @@ class Journal(Protocol):
         ...
 
     async def save(self, checkpoint: Checkpoint, kind: str, name: str = "", detail: str = "") -> None:
-        """Append a step with the changes noted so far, and those of a checkpoint."""
+        """Append a step with the changes noted so far, and a checkpoint's changes."""
         ...
 
     async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str]) -> None:
@@ -162,7 +162,7 @@ class Checkpoint:
 
     @property
     def parent(self) -> Checkpoint | None:
-        """The checkpoint around it; `None` for that of the outermost run."""
+        """The checkpoint around it; `None` for the checkpoint of the outermost run."""
         return self._parent
 
     @property

@@ -12,7 +12,7 @@ from tactician.runs.outcomes.budget import BudgetMeter, Spent
 from tactician.runs.progress.checkpoint import Changes, Checkpoint, Data, Operation, SavedCheckpoint, revive
 
 _KEY: Final = "@spent"
-"""Key of the checkpoint inside that of a run with a budget of its own."""
+"""Key of the checkpoint inside the checkpoint of a run with a budget of its own."""
 
 
 class SpentProgress:

@@ -35,13 +35,13 @@ class RunStep:
 
     Attributes:
         kind: kind of step, such as `"answer"`, `"tool"`, `"action"`, `"suspended"` or `"completed"`.
-        name: name of what was done, such as that of a tool.
+        name: name of what was done, such as the name of a tool.
         detail: beginning of the result as text, for people.
         path: names of the runs inside each other that lead to the step, outermost first.
         at: seconds since the epoch.
         spent: usage of the run, this step included.
         pending: requests for which the run waits after the step.
-        start: beginning of the run; only the first step has it, also that of a fork with another input.
+        start: beginning of the run; only the first step has it, also in a fork with another input.
         operations: changes of the checkpoints.
         events: events since the last step, as JSON, one on a line.
         format: version of the form that the step was read from.

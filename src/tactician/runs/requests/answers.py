@@ -136,7 +136,7 @@ def _decode(saved: object) -> Response:
             return StoredAnswer(text, value, kind if isinstance(kind, str) else None)
         case {"value": value}:
             return value
-    raise StoredStateError("An answer in the saved state of a run cannot be read: its form is not known.")
+    raise StoredStateError("An answer in the saved state of a run cannot be read: its form is unknown.")
 
 
 def _find_type(value: object) -> object:

@@ -86,7 +86,7 @@ def create_answered_error(run_id: str, request_ids: Iterable[str]) -> AlreadyAns
 
 
 def find_answered(tree: Checkpoint, request_ids: Iterable[str]) -> list[str]:
-    """Return those of some requests that have been answered."""
+    """Return the requests that have been answered."""
     answered = frozenset[str]().union(*(place.data for place in tree.find_upwards(_KEY)))
     return [request_id for request_id in request_ids if request_id in answered]
 

@@ -52,7 +52,8 @@ class ValueDifference:
         path: where, seen from the outermost value, as in `.dogs[0].owner`.
         value: part of the value there; `MISSING` when it has none.
         read: part of what was read back; `MISSING` when it has none.
-        place: kind of the place. The path of a key, or of an element of a set, is that of the dictionary or the set.
+        place: kind of the place. The path of a key, or of an element of a set, is the path of the dictionary or the
+            set.
     """
 
     path: str

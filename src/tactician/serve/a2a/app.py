@@ -46,7 +46,7 @@ def a2a_app(
 
     A task is a durable run: the store of the platform has it, and it survives restarts. Tasks that were interrupted
     continue when the lifespan of the application begins. A mounted application has no lifespan of its own: enter
-    `app.router.lifespan_context(app)` in that of the outer application.
+    `app.router.lifespan_context(app)` in the lifespan of the outer application.
 
     Args:
         platform: platform with a store.

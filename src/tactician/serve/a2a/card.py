@@ -57,7 +57,7 @@ class _IssuedCard:
 
 
 class CardSource:
-    """Source of the cards: that of the server, and that of each skill, which has an endpoint of its own.
+    """Source of the cards of the server and of each skill, which has an endpoint of its own.
 
     A card changes when other skills are published, and is signed again then.
 
@@ -92,7 +92,7 @@ class CardSource:
         """Return the skills that a user may use at an endpoint, by id.
 
         Args:
-            endpoint: id of the skill whose endpoint it is; empty for that of the server.
+            endpoint: id of the skill whose endpoint it is; empty for the server's endpoint.
             is_authenticated: true when it is known who the user is.
         """
         skills = self._extended() if self._extended is not None and is_authenticated else self._skills()

@@ -106,7 +106,7 @@ class CallGuard(grpc.aio.ServerInterceptor):
         _caller.set(UnauthenticatedUser() if identity is None else identity[1])
         version = conn.headers.get(VERSION_HEADER, PROTOCOL_VERSION_1_0)
         if version.partition(".")[0] != PROTOCOL_VERSION_1_0.partition(".")[0]:
-            raise VersionNotSupportedError(f"Version {version!r} of A2A is not spoken over gRPC here: use 1.0.")
+            raise VersionNotSupportedError(f"Version {version!r} of A2A is not available over gRPC: use 1.0.")
 
     async def _refuse(self, error: Exception, call: _Call) -> None:
         """End a call with the status that an error means; what the server did not foresee stays in its log."""

@@ -235,7 +235,7 @@ class TaskHandler(RequestHandler):
         document = await self._documents.load(task_id)
         task = None if document is None else await self._view(document)
         if task is None:
-            raise TaskNotFoundError(f"There is no task {task_id!r} any more.")
+            raise TaskNotFoundError(f"The task {task_id!r} no longer exists.")
         return task
 
     async def _view(self, document: TaskDocument, *, with_result: bool = True) -> Task | None:
@@ -257,5 +257,5 @@ class TaskHandler(RequestHandler):
 
 
 def _belongs_to(document: TaskDocument, context: ServerCallContext) -> bool:
-    """Return whether a task is visible at the endpoint of a request: that of a skill has the tasks of the skill."""
+    """Return whether a task is visible at the endpoint of a request: a skill's endpoint has the tasks of the skill."""
     return find_endpoint(context) in ("", document.skill)

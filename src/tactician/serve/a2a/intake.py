@@ -110,7 +110,7 @@ class TaskIntake:
         known = from_wire_message(message)
         if message.context_id and message.context_id != document.context_id:
             raise InvalidParamsError(
-                f"The context {message.context_id} is not that of the task, which is {document.context_id}."
+                f"The context {message.context_id} does not belong to the task, whose context is {document.context_id}."
             )
         if _is_repeated(known, document):
             return AcceptedMessage(document, lambda: self._executor.start(document.task_id))
@@ -141,7 +141,7 @@ class TaskIntake:
         Args:
             context_id: id of the conversation.
             owner: name of the user.
-            skill_id: id of the skill that did them; empty for those of all skills.
+            skill_id: id of the skill that did them; empty for all skills.
         """
         if not context_id:
             return []

@@ -43,7 +43,7 @@ def _is_json(headers: Headers) -> bool:
 
 
 def _refuse(scope: Scope) -> Response:
-    error = ContentTypeNotSupportedError("The content type of a request has to be application/json.")
+    error = ContentTypeNotSupportedError("The content type of a request must be application/json.")
     if scope["path"].removeprefix(scope.get("root_path", "")) == "" or scope["path"].endswith("/"):  # JSON-RPC
         return JSONResponse(build_error_response(None, error))
     return JSONResponse(build_rest_error_payload(error), status_code=415)

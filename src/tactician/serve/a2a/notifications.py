@@ -84,7 +84,7 @@ class Notifier:
         """
         is_http = url.startswith(("http://", "https://"))
         if not is_http or (self._validate is not None and not await self._validate(url)):
-            raise InvalidParamsError("Notifications are not sent to this address: it has to be public, and HTTP.")
+            raise InvalidParamsError("Notifications are not sent to this address: it must be public, and HTTP.")
 
     async def notify(self, task_id: str) -> None:
         """Send the state of a task that has ended, or asks, unless it was sent already."""

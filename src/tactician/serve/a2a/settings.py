@@ -47,8 +47,8 @@ class A2aSettings:
     """Settings of a server of A2A.
 
     Attributes:
-        name: name on the card; by default that of the only skill.
-        description: purpose on the card; by default that of the only skill.
+        name: name on the card; by default the name of the only skill.
+        description: purpose on the card; by default the only skill's.
         version: version of the agent on the card.
         signing_key: private key of the curve P-256, in PEM form, that signs the card; no signature, when `None`.
         key_id: name of the key in the signature.

@@ -43,7 +43,7 @@ def read_request(body: bytes) -> RunAgentInput:
 def read_input(request: RunAgentInput, agent: Runnable) -> object:
     """Return the input of an agent: the property `input` that the client forwards, else the conversation.
 
-    Messages of the system are left out, as they are not for clients to write; so are those of subagents.
+    Messages of the system are left out, as they are not for clients to write; so are messages of subagents.
 
     Raises:
         ApiError: when there is nothing to answer, a picture is none, or the property is no input of the agent.

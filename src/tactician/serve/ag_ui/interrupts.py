@@ -62,12 +62,12 @@ def read_resumption(entries: Iterable[ResumeEntry]) -> Resumption:
     """Return what a client sends to resume a run, by the ids of the interrupts.
 
     Raises:
-        ResponseError: when the ids are not those of interrupts of a single run.
+        ResponseError: when the ids do not belong to interrupts of a single run.
     """
     answered = [(entry, *entry.interrupt_id.partition(_BETWEEN)) for entry in entries]
     runs = {run_id for _, run_id, _, _ in answered}
     if len(runs) != 1 or not all(between for _, _, between, _ in answered):
-        raise ResponseError("Each interruptId must be that of an interrupt, and all of the same run.")
+        raise ResponseError("Each interruptId must belong to an interrupt, and all to the same run.")
     return Resumption(runs.pop(), {request_id: entry for entry, _, _, request_id in answered})
 
 

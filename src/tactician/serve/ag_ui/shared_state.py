@@ -32,7 +32,7 @@ class SharedState:
         self.has_begun = False
 
     def resume(self) -> None:
-        """Take the plans over from the state that the client has sent: they are those of the run that continues."""
+        """Take the plans over from the state that the client has sent: they belong to the run that continues."""
         self._plan = self._values.get(_PLAN)
         subplans = self._values.get(_SUBPLANS)
         self._subplans = dict(subplans) if isinstance(subplans, dict) else {}

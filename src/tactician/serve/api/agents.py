@@ -51,7 +51,7 @@ def find_run_names(call: Call, agents: Iterable[str]) -> tuple[str, ...]:
 
 
 def _list_names(agent: Runnable | None, asked: str) -> tuple[str, ...]:
-    """Return the names of an agent's runs: those of a chatbot have the name of who answers."""
+    """Return the names of an agent's runs: a chatbot's runs have the name of who answers."""
     if agent is None:
         return (asked,)
     return (agent.name, agent.agent_name) if isinstance(agent, Chatbot) else (agent.name,)

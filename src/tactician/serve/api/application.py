@@ -48,7 +48,7 @@ def api_routes(server: ApiServer, *further: ApiOperation) -> list[BaseRoute]:
 
     Args:
         server: the server.
-        *further: operations besides those of the API.
+        *further: operations besides the API's.
     """
     operations = (*OPERATIONS, *further)
 

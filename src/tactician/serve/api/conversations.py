@@ -1,4 +1,4 @@
-"""Operations on conversations. Those of a person are found by nobody else, without the role for them."""
+"""Operations on conversations. Nobody else finds a person's conversations, without the role for them."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ async def send_message(call: Call) -> Form | Response:
 async def _request(
     service: AgentService, server: ApiServer, form: MessageForm, options: AgentOptions
 ) -> RunResult[object]:
-    """Return the answer to a message: that of an earlier run, if it has the key of the message."""
+    """Return the answer to a message: an earlier run's, if it has the key of the message."""
 
     async def answer() -> AsyncGenerator[Event]:
         yield RunCompleted(result=await service.request_agent(form.agent, form.message, **options))
@@ -143,7 +143,7 @@ async def _request(
 def _stream(
     service: AgentService, server: ApiServer, form: MessageForm, options: AgentOptions
 ) -> AsyncGenerator[Event]:
-    """Return the events of the run that answers a message: those of an earlier run, if it has the key."""
+    """Return the events of the run that answers a message, or of an earlier run with the same key."""
     key = options.get("idempotency_key")
     return server.runs.start_or_follow(key, lambda: service.stream_agent(form.agent, form.message, **options))
 

@@ -126,7 +126,7 @@ async def show_upload(call: Call) -> Response:
 async def _read_picture(call: Call, picture: str) -> Image:
     if (match := _REFERENCE.fullmatch(picture)) is not None:
         if (uploaded := await _find_uploads(call).find(match[1])) is None:
-            raise ApiError(404, f"pictures: there is no upload {match[1]} of yours any more.")
+            raise ApiError(404, f"pictures: the upload {match[1]} no longer exists, or is not yours.")
         return uploaded
     try:
         return read_picture(picture)

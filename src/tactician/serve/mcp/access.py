@@ -65,7 +65,7 @@ def create_seal(secret: str | None) -> RequestStateSecurity:
         return RequestStateSecurity(keys=[secret])
     except ValueError:  # whose message is about keys of the SDK
         raise ConfigurationError(
-            f"The secret of an MCP server must have at least {_SHORTEST_SECRET} characters, such as those of "
+            f"The secret of an MCP server must have at least {_SHORTEST_SECRET} characters, such as from "
             'python -c "import secrets; print(secrets.token_hex(32))".'
         ) from None
 
@@ -73,7 +73,7 @@ def create_seal(secret: str | None) -> RequestStateSecurity:
 def create_security(
     host: str, allowed_hosts: Sequence[str], allowed_origins: Sequence[str], *, has_tokens: bool
 ) -> TransportSecuritySettings | None:
-    """Return the hosts and origins that requests may name; those of this machine only, by default.
+    """Return the hosts and origins that requests may name; only this machine's, by default.
 
     Raises:
         ConfigurationError: when other machines may call, and no token or no host is set.

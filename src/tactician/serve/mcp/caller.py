@@ -116,7 +116,7 @@ class Caller:
         return person is None or sees_run(person, record.header.user)
 
     def owns(self, record: RunRecord) -> bool:
-        """Return whether a task is that of the client, as far as the server knows who calls."""
+        """Return whether a task belongs to the client, as far as the server knows who calls."""
         if self._find_person() is not None:
             return self.sees(record)
         return record.header.user in (None, None if self.user is None else self.user.id)

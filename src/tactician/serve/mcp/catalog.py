@@ -25,8 +25,8 @@ class Catalog:
     Args:
         platform: the platform, whose goals with `Export(remote=True)` are published, also those registered later.
         sources: what else is published.
-        resources: resources besides those of the references and agents.
-        prompts: prompts besides those of the goals and Runnables.
+        resources: resources besides the resources of references and agents.
+        prompts: prompts besides the prompts of goals and Runnables.
         banner: the banner.
         is_stopping: tells that the server is being stopped.
         lets_callers_approve: true when the tool `respond` may approve.

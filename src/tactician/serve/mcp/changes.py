@@ -27,7 +27,7 @@ _LONGEST_URI: Final = 2000
 class ChangeNotices:
     """Notices that the lists of tools, prompts and resources have changed, or the content of a resource.
 
-    Clients of the new era listen for them. Those of the old era get all about lists once they have connected, and
+    Clients of the new era listen for them. Clients of the old era get all about lists once they have connected, and
     subscribe to resources.
 
     Attributes:

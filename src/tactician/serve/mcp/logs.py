@@ -30,7 +30,7 @@ _LEVELS: Final[dict[types.LoggingLevel, int]] = {
 class LogLevels:
     """Levels from which on clients want log messages. Who names none gets none.
 
-    Clients of the new era name the level with each request, those of the old era once for all that follow.
+    Clients of the new era name the level with each request, clients of the old era once for all that follow.
     """
 
     def __init__(self) -> None:

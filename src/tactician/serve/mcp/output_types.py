@@ -19,7 +19,7 @@ def find_tool_type(tool: Tool) -> OutputType | None:
 
 
 def find_runnable_type(runnable: Runnable) -> OutputType | None:
-    """Return the type of the output of a Runnable; that of an ensemble, where no other output can take its place."""
+    """Return the type of the output of a Runnable; for an ensemble, only where no other output can take its place."""
     if isinstance(runnable, Ensemble):
         return _find_ensemble_type(runnable)
     if isinstance(runnable, FunctionRunnable):

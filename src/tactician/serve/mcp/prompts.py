@@ -36,7 +36,7 @@ class ServedPrompt:
         name: the name.
         write: function that returns the prompt, plain or `async`: a text, a message, or several of these, with pictures
             and files as parts of messages. Its parameters are the arguments of the prompt, which are texts.
-        description: the description; that of the function by default.
+        description: the description; the description of the function by default.
     """
 
     name: str

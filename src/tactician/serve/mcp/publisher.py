@@ -48,8 +48,8 @@ _GRACE = 2
 class McpPublisher:
     """MCP server of a platform, for clients of both protocol eras: over stdio, and over streamable HTTP.
 
-    Each goal with `Export(remote=True)` is a tool and a prompt, also those of agents that are registered later. What
-    waits for a person asks at the client, if that can show a form; else its run is answered by the tool `respond`.
+    Each goal with `Export(remote=True)` is a tool and a prompt, also the goals of agents that are registered later.
+    What waits for a person asks at the client, if that can show a form; else its run is answered by the tool `respond`.
 
     Args:
         platform: the platform.
@@ -57,8 +57,8 @@ class McpPublisher:
             methods that are tools, tool groups, references. A planned agent is published with all of its goals.
         name: name of the server.
         instructions: what a model should know about the server.
-        resources: resources besides those of the references and agents.
-        prompts: prompts besides those of the goals and Runnables.
+        resources: resources besides the resources of references and agents.
+        prompts: prompts besides the prompts of goals and Runnables.
         secret: key of at least 32 characters that seals what clients send back with an answer. Without it, a call that
             has asked cannot be answered by another worker, or after a restart, but by the tool `respond`.
         token: token that clients over HTTP send as `Authorization: Bearer ...`.

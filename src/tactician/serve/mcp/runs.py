@@ -63,7 +63,7 @@ class RunEntry:
 
 
 class ClientRuns:
-    """Runs of a platform that clients start, answer and look at: those of what is published, and no others.
+    """Runs of a platform that clients start, answer and look at: only runs of what is published.
 
     Args:
         platform: the platform.

@@ -34,7 +34,7 @@ class ToolSources:
         self.references = tuple(source for source in sources if isinstance(source, LlmReference))
 
     async def load(self) -> list[Tool]:
-        """Return the tools; those of tool groups as the groups have them now."""
+        """Return the tools, with the current tools of tool groups."""
         tools: list[Tool] = []
         for part in self._parts:
             tools.extend(await part.load_tools() if isinstance(part, ToolGroup) else (part,))

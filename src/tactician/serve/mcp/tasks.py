@@ -186,7 +186,7 @@ class ClientTasks:
                 raise MCPError.from_error_data(types.ErrorData.model_validate(problem))
             return output
         if record.status in _ENDED:
-            failure = mask_secrets(record.header.failure or f"The run {record.run_id} is {record.status.value}.")
+            failure = mask_secrets(record.header.failure or f"The run {record.run_id} {record.status.sentence}.")
             return _dump(write_error(failure))
         return None
 

@@ -24,7 +24,7 @@ _KNOWN: Final = frozenset(
 
 
 def decode_text(content: bytes, declared: str, *, is_page: bool) -> str:
-    """Return content as text. A byte order mark counts first, then the server's word, then that of the page.
+    """Return content as text. A byte order mark counts first, then the server's word, then the page's.
 
     Args:
         content: the bytes.

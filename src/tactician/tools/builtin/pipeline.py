@@ -47,7 +47,7 @@ def adapt(function: Callable[[str], object] = str, *, to: str | None = None) -> 
         DeclarationError: when the function is a coroutine function.
     """
     if iscoroutinefunction(function):
-        why = "it is a coroutine function, which nobody would await; make a step of it with @tool"
+        why = "it is a coroutine function, which a pipeline does not await; make a step of it with @tool"
         raise DeclarationError(f"adapter {getattr(function, '__name__', function)}", [why])
     return Adapter(function, to)
 
@@ -61,13 +61,13 @@ def pipeline(
     """Create a tool that runs other tools in turn, without a model that decides between them.
 
     The first parameter of each step gets the output of the step before; its other parameters are parameters of the
-    pipeline, as are all those of the first step.
+    pipeline, as are all parameters of the first step.
 
     Args:
         *steps: the tools in their order, with adapters between them. An agent, or any other Runnable, is a tool whose
             parameter is its input.
-        name: the name; by default, those of the tools.
-        description: the purpose; by default, those of the tools.
+        name: the name; by default, the names of the tools.
+        description: the purpose; by default, the purposes of the tools.
         on_error: the effect of a step that fails: `"stop"` ends the pipeline with its error; `"continue"` gives the
             error to the next step as its input, past an adapter.
 
@@ -144,7 +144,7 @@ def _parse_steps(steps: Sequence[ToolLike | Adapter], name: str) -> list[Pipelin
             parsed.append(PipelineStep(as_tool(step), *(() if adapter is None else (adapter.function, adapter.to))))
             adapter = None
         elif place in (0, len(steps) - 1) or adapter is not None:
-            problems.append(f"step {place + 1} is an adapter, which has to be between two tools")
+            problems.append(f"step {place + 1} is an adapter, which must be between two tools")
         else:
             adapter = step
     if not parsed:

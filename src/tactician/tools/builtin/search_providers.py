@@ -50,7 +50,7 @@ class TavilySearch:
     """Tavily, which needs a key (https://docs.tavily.com).
 
     Attributes:
-        key: the key; by default that of `TAVILY_API_KEY`. No `repr` and no error shows it.
+        key: the key; by default from `TAVILY_API_KEY`. No `repr` and no error shows it.
         url: the address of the service.
         timeout: seconds that a search may take.
         clock: the time.
@@ -114,7 +114,7 @@ def find_provider() -> SearchProvider:
         return TavilySearch()
     if url := environment.get(_URL, "").strip():
         if urlsplit(url).scheme not in ("http", "https"):
-            raise ConfigurationError(f"{_URL} has to begin with http:// or https://.")
+            raise ConfigurationError(f"{_URL} must begin with http:// or https://.")
         return SearxngSearch(url)
     raise ConfigurationError(f"web_search has no provider. Set {_KEY} or {_URL}, or use web_search.with_provider(...).")
 

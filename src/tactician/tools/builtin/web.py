@@ -204,7 +204,7 @@ def _check_headers(headers: dict[str, str]) -> dict[str, str]:
         raise ToolError(f"There are more than {_MAX_HEADERS} headers.")
     for name, value in headers.items():
         if _HEADER.fullmatch(name) is None or not value.isprintable() or not value.isascii() or len(value) > 4_000:
-            raise ToolError(f"The header {name[:100]!r} is not valid: it has to be printable ASCII in one line.")
+            raise ToolError(f"The header {name[:100]!r} is not valid: use printable ASCII in one line.")
         if name.lower() in _OWN_HEADERS:
             raise ToolError(f"The header {name!r} cannot be set.")
     return headers

@@ -152,7 +152,7 @@ def check_url(url: str) -> None:
     except ValueError as error:
         raise ToolError(f"The address is not valid: {error}.") from error
     if parts.scheme not in ("http", "https") or not host or len(url) > _MAX_URL:
-        raise ToolError("The address has to begin with http:// or https://, and to be at most 4,000 characters long.")
+        raise ToolError("The address must begin with http:// or https://, and be at most 4,000 characters long.")
     if not url.strip().isprintable():
         raise ToolError("The address has a line break or another control character in it.")
     if "@" in parts.netloc:
@@ -175,9 +175,9 @@ def _find_target(url: str, location: str) -> str:
         target = urljoin(url, location)
         check_url(target)
     except ToolError as error:
-        raise ToolError(f"{format_place(url)} redirects to what cannot be reached: {error}") from None
+        raise ToolError(f"{format_place(url)} redirects to something that cannot be reached: {error}") from None
     except ValueError as error:
-        raise ToolError(f"{format_place(url)} redirects to what is no address: {error}.") from None
+        raise ToolError(f"{format_place(url)} redirects to something that is not an address: {error}.") from None
     return target
 
 

@@ -144,7 +144,7 @@ def _is_link(name: str, folder: int) -> bool:
 
 
 def _find_mode(name: str, folder: int, path: str) -> int:
-    """Return the permissions of a file that is replaced, or those of a new file."""
+    """Return the permissions of a file that is replaced, or of a new file."""
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:

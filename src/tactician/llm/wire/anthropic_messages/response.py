@@ -102,7 +102,7 @@ def _item(block: Mapping[str, object]) -> ProviderItem:
 
 
 def _usage(usage: Mapping[str, object], model: str, answered_by: str) -> Usage:
-    """Return the tokens of a call. Anthropic counts those of the cache beside the input; we count them as input."""
+    """Return the tokens of a call. Anthropic counts tokens of the cache beside the input; we count them as input."""
     read, written = (
         expect_count(usage.get("cache_read_input_tokens")),
         expect_count(usage.get("cache_creation_input_tokens")),

@@ -34,7 +34,7 @@ class StartForm(Form):
 
     Attributes:
         input: text, or JSON in the form of one of the agent's inputs.
-        pictures: pictures beside a text, for agents that read messages; as those of a message.
+        pictures: pictures beside a text, for agents that read messages; in the form of a message's pictures.
         type: the name of the input's type, where several have the same form.
         priority: rank among the runs that wait to be started.
         seconds: time by which the run has to end, from now.

@@ -40,7 +40,7 @@ def may_read_conversation(person: Person, owner: str | None) -> bool:
 
 
 def find_owner(person: Person) -> str | None:
-    """Return the id of the user whose runs a person sees; `None` when the person sees those of all."""
+    """Return the id of the user whose runs a person sees; `None` when the person sees everybody's runs."""
     if "see" in person.rights:
         return None
     return "" if person.user is None else person.user.id

@@ -70,7 +70,7 @@ class _EventChoice:
             `None` for the events of all runs that the feed has.
         base: path at which the server is mounted, for the addresses of pictures.
         root: id of the outermost run; empty for a reader of all runs.
-        owner: id of the user whose runs the reader of all runs sees; those of all users by default.
+        owner: id of the user whose runs the reader of all runs sees; everybody's by default.
     """
 
     feed: EventFeed
@@ -82,12 +82,12 @@ class _EventChoice:
     owner: str | None = None
 
     def format(self, entries: Iterable[FeedEntry]) -> str:
-        """Return those of the entries that the reader wants, as text."""
+        """Return the entries that the reader wants, as text."""
         visible = (entry for entry in entries if self.owner in (None, entry.user))
         return "".join(self._format(entry) for entry in self._select(visible))
 
     def format_earlier(self, events: Iterable[RecordedEvent]) -> str:
-        """Return those of the events that the reader wants, as text: without ids, as the feed does not know them."""
+        """Return the events that the reader wants, as text: without ids, as the feed does not know them."""
         address = find_picture_address(self.root, self.base)
         chosen = self._select(events)
         return "".join(format_event(link_event(event.text, address), kind=event.type) for event in chosen)
@@ -122,7 +122,7 @@ class _EventChoice:
 
 
 async def _events(call: Call, run_id: str | None, after: int, choice: _EventChoice) -> AsyncGenerator[str]:
-    """Yield events as text. That of a run ends with the run."""
+    """Yield events as text. The stream of a run ends with the run."""
     feed = call.server.feed
     root = None if run_id is None else feed.find_root(run_id)
     is_whole = not after

@@ -22,7 +22,7 @@ class RunChoice:
         names: names of agents; empty for any.
         words: words that are somewhere in what people see of a run in a list.
         is_outer: true for runs that are inside no other.
-        user: id of the user whose runs they are; those of all users by default.
+        user: id of the user whose runs they are; everybody's by default.
     """
 
     statuses: tuple[str, ...] = ()

@@ -129,7 +129,7 @@ class Guard:
     Args:
         app: what is guarded.
         callers: who may call.
-        hosts: names by which the server may be called; without tokens, those of this machine, else any.
+        hosts: names by which the server may be called; without tokens, the names of this machine, else any.
     """
 
     def __init__(self, app: ASGIApp, callers: Callers, hosts: frozenset[str] | None) -> None:

@@ -146,7 +146,7 @@ class ApiOperation:
 
     @property
     def name(self) -> str:
-        """Name of the operation: that of its handler."""
+        """Name of the operation, which is its handler's name."""
         return getattr(self.handler, "__name__", self.path)
 
     def route(self, server: ApiServer) -> Route:

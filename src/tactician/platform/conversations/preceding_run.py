@@ -8,7 +8,7 @@ from tactician.conversation import Conversation
 from tactician.errors import RunConflictError, StoredStateError
 from tactician.llm import Message, ToolResult
 from tactician.loop import read_added_messages
-from tactician.platform.requests.request import Request
+from tactician.platform.conversations.request import Request
 from tactician.runs import RunRecord, RunState, RunStatus, RunStore, kill_run
 from tactician.stores import DocumentStore
 
@@ -64,10 +64,10 @@ class PrecedingRun:
 
     def _conflict(self, record: RunRecord) -> RunConflictError:
         waits = record.status is not RunStatus.RUNNING
-        remedy = "resume that first, if only to reject what it waits for" if waits else "wait until that has ended"
+        remedy = "resume that run first, if only to reject its requests" if waits else "wait until that run has ended"
         return RunConflictError(
-            f"The conversation {self._conversation.id!r} waits for the run {record.run_id}, which is {record.status}: "
-            f"{remedy}, or kill it"
+            f"The conversation {self._conversation.id!r} waits for the run {record.run_id}, which "
+            f"{record.status.sentence}: {remedy}, or kill it"
         )
 
     async def _load_messages(self, record: RunRecord) -> tuple[Message, ...]:

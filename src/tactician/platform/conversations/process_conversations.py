@@ -10,14 +10,16 @@ from typing import Final
 from tactician.conversation import Conversation
 from tactician.errors import ConversationConflictError
 from tactician.llm import AssistantMessage
-from tactician.platform.requests import Conversations, OpenConversation, PrecedingRun
-from tactician.process import AgentProcess, Dialogue, Extent, OutputChannel, ProcessStatus
+from tactician.platform.conversations.conversations import Conversations
+from tactician.platform.conversations.open_conversation import OpenConversation
+from tactician.platform.conversations.preceding_run import PrecedingRun
+from tactician.process import AgentProcess, Extent, OutputChannel, ProcessConversation, ProcessStatus
 from tactician.stores import DocumentStore
 
 _ATTEMPTS: Final = 5
 
 
-class Dialogues:
+class ProcessConversations:
     """Conversations of the processes of a platform, and the channels to their users.
 
     Args:
@@ -56,8 +58,8 @@ class Dialogues:
             RunConflictError: when another run in the conversation has not ended.
             ConversationConflictError: when others keep changing the conversation.
         """
-        conversation_id, dialogue, user = process.options.conversation_id, process.dialogue, process.options.user
-        if conversation_id is None or dialogue is None or dialogue.is_open:
+        conversation_id, part, user = process.options.conversation_id, process.conversation, process.options.user
+        if conversation_id is None or part is None or part.is_open:
             yield
             return
         async with self._conversations.hold(conversation_id) as opened:
@@ -66,16 +68,16 @@ class Dialogues:
             await self._check_free(conversation, process)
             conversation.agent = process.name
             channels = self._channels[conversation_id]
-            dialogue.open(conversation, lambda: _save(opened, dialogue), channels)
+            part.open(conversation, lambda: _save(opened, part), channels)
             opened.is_answering = True
             try:
                 if process.status is ProcessStatus.NOT_STARTED:
-                    dialogue.hear(process.blackboard.objects)
-                    await dialogue.flush()
+                    part.hear(process.blackboard.objects)
+                    await part.flush()
                 yield
-                await dialogue.flush()
+                await part.flush()
             finally:
-                dialogue.close()
+                part.close()
                 opened.is_answering = False
                 if not channels:
                     self._channels.pop(conversation_id, None)
@@ -86,12 +88,12 @@ class Dialogues:
             await PrecedingRun(self._store, conversation).check_ended()
 
 
-async def _save(opened: OpenConversation, dialogue: Dialogue) -> Extent:
+async def _save(opened: OpenConversation, part: ProcessConversation) -> Extent:
     """Save a conversation, and return its extent when that began.
 
     What others have changed meanwhile stays, and the messages of the process come after it.
     """
-    extent = dialogue.extent
+    extent = part.extent
     for attempt in range(_ATTEMPTS):
         try:
             await opened.save()
@@ -99,10 +101,10 @@ async def _save(opened: OpenConversation, dialogue: Dialogue) -> Extent:
             if attempt + 1 == _ATTEMPTS:
                 raise
             conversation = await opened.load(is_to_change=True, creates=True)
-            added = dialogue.unsaved
-            dialogue.use(conversation)
+            added = part.unsaved
+            part.use(conversation)
             conversation.extend(added)
-            extent = dialogue.extent
+            extent = part.extent
         else:
             break
     return extent

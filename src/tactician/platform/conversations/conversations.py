@@ -10,7 +10,7 @@ from tactician.conversation import Conversation, ConversationStore, Conversation
 from tactician.errors import RunConflictError
 from tactician.events import new_id
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
-from tactician.platform.requests.open_conversation import OpenConversation
+from tactician.platform.conversations.open_conversation import OpenConversation
 
 Role: TypeAlias = Literal["user", "assistant", "system"]
 _LONGEST_ID: Final = 200

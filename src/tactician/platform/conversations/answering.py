@@ -22,11 +22,11 @@ from tactician.errors import (
     RunNotFoundError,
     StoreError,
 )
+from tactician.platform.conversations.conversations import Conversations
+from tactician.platform.conversations.open_conversation import OpenConversation
+from tactician.platform.conversations.preceding_run import PrecedingRun
+from tactician.platform.conversations.request import REQUEST_TYPES, Request, create_model_agent, prepare_agent
 from tactician.platform.registry import REQUESTS
-from tactician.platform.requests.conversations import Conversations
-from tactician.platform.requests.open_conversation import OpenConversation
-from tactician.platform.requests.preceding_run import PrecedingRun
-from tactician.platform.requests.request import REQUEST_TYPES, Request, create_model_agent, prepare_agent
 from tactician.runs import (
     REQUEST_KIND,
     Budget,
@@ -103,7 +103,7 @@ class Requests(BaseRunnable[object]):
             request: the request.
             agent: the agent that answers it.
             context: context around the run.
-            name: name of the run; that of the agent by default, if workers of the platform continue runs of the agent.
+            name: name of the run; the agent's name by default, if workers of the platform continue runs of the agent.
             budget: budget of the run.
             execute: runs the functions that the agent declares.
             key: idempotency key of the run.

@@ -18,7 +18,7 @@ from tactician.errors import (
     TacticianError,
 )
 from tactician.llm import ToolResult
-from tactician.platform.requests.preceding_run import PrecedingRun
+from tactician.platform.conversations.preceding_run import PrecedingRun
 from tactician.runs import RunContext
 
 _ATTEMPTS: Final = 5

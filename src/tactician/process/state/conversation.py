@@ -29,7 +29,7 @@ class OutputChannel(Protocol):
         ...
 
 
-class Dialogue:
+class ProcessConversation:
     """Messages of a process in its conversation.
 
     What an action has sent is in the conversation before the store knows that the action has ended. When the program
@@ -102,7 +102,7 @@ class Dialogue:
         return len(self._state.history) > self._acted
 
     def hear(self, objects: Iterable[object]) -> None:
-        """Add those of some objects to the conversation that are messages of the user."""
+        """Add the objects to the conversation that are messages of the user."""
         self.sent, self._acted = [], len(self._state.history)
         for value in objects:
             message = UserMessage(value.content) if isinstance(value, UserInput) else value

@@ -12,7 +12,7 @@ from tactician.conversation import ChatUser
 from tactician.errors import StoredStateError
 from tactician.frozen import frozen
 from tactician.llm import NO_OPTIONS, LlmOptions, Message
-from tactician.platform.requests.pictures import Picture, with_pictures
+from tactician.platform.conversations.pictures import Picture, with_pictures
 from tactician.runs import Budget, Input, InputTypes, Runnable, RunStart, messages_of, restore_input
 from tactician.tools import DeclaredTool, Tool, ToolExecutor, ToolLike
 
@@ -52,7 +52,7 @@ class Request:
         messages: what is new.
         history: earlier messages, where that is not a conversation of the service.
         conversation: the id of the conversation.
-        instructions: those of the agent, with values in the place of their variables.
+        instructions: the agent's instructions, with values in the place of their variables.
         model: options of the model, when the model itself is asked, which no registered agent stands for.
         is_bound: true when only the service that got the request can continue it: it has tools or a type that are not
             kept.
