@@ -18,7 +18,7 @@ LATE = {
     "tactician.a2a.cards": "the extra `a2a`",
     "tactician.a2a.connection": "the extra `a2a`",
     "tactician.a2a.grpc_transport": "the extra `a2a-grpc`",
-    "tactician.a2a.remote_task": "the extra `a2a`",
+    "tactician.a2a.channel": "the extra `a2a`",
     "tactician.a2a.wire": "the extra `a2a`",
     "tactician.serve.a2a": "the extra `a2a`",
     "tactician.serve.a2a.grpc_server": "the extra `a2a-grpc`",

@@ -27,15 +27,14 @@ PUBLIC = {
     """,
     "tactician.agents": """
         Agent AgentDefinition AgenticTool AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
-        ComponentAgent PromptCreator
-        Broadcast WindowDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
-        LEADER HandoffDefinition HierarchicalAgents Member ParallelAgents Planned PlannedAgent Planner TypedRunnable
-        RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal
-        action as_runnable by_name combine_specs component build_component_agent condition cost
-        is_component is_component_class is_planned is_planned_class list_inner list_input_objects planned_agent
-        planned_spec run_in_conversation
-        build_process_spec find_planned_specs find_process_spec find_start
-        raise_unless_completed resolve runnable state supervise
+        RemoteChannel RemoteMessage RemoteOutput RemoteTask RemoteWait ComponentAgent PromptCreator Broadcast
+        WindowDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable LEADER
+        HandoffDefinition HierarchicalAgents Member ParallelAgents Planned PlannedAgent Planner TypedRunnable
+        RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal action
+        as_runnable by_name combine_specs component build_component_agent condition cost is_component
+        is_component_class is_planned is_planned_class list_inner list_input_objects planned_agent planned_spec
+        run_in_conversation build_process_spec find_planned_specs find_process_spec find_start raise_unless_completed
+        resolve runnable state supervise
     """,
     "tactician.agents.flows": """
         DEFAULT_MAX_ITERATIONS DEFAULT_THRESHOLD Feedback RepeatUntil RepeatUntilAcceptable ScatterGather Scored

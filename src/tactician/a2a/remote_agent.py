@@ -8,7 +8,7 @@ from typing_extensions import Unpack, override
 
 from tactician.a2a.errors import RemoteCardError, RemoteUnavailableError
 from tactician.a2a.settings import RemoteOptions, RemoteSettings, complete_url
-from tactician.agents import BaseRunnable
+from tactician.agents import BaseRunnable, RemoteTask
 from tactician.extras import require_extra
 from tactician.runs import Input, RunContext, RunResult
 from tactician.text import escape_controls
@@ -78,11 +78,12 @@ class RemoteAgent(BaseRunnable[object]):
 
     @override
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        from tactician.a2a.remote_task import RemoteTask
+        from tactician.a2a.channel import A2aChannel
 
         card = await self._load_card()
+        channel = A2aChannel(self.name, self._settings, card, context)
         try:
-            return await RemoteTask(self.name, self._settings, card, context).run(input)
+            return await RemoteTask(self.name, channel, context).run(input)
         except RemoteUnavailableError:
             self._card = None  # it may have moved
             raise

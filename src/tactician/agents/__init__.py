@@ -57,6 +57,11 @@ if TYPE_CHECKING:
     from tactician.agents.planned import raise_unless_completed as raise_unless_completed
     from tactician.agents.planned import resolve as resolve
     from tactician.agents.planned import state as state
+    from tactician.agents.remote import RemoteChannel as RemoteChannel
+    from tactician.agents.remote import RemoteMessage as RemoteMessage
+    from tactician.agents.remote import RemoteOutput as RemoteOutput
+    from tactician.agents.remote import RemoteTask as RemoteTask
+    from tactician.agents.remote import RemoteWait as RemoteWait
     from tactician.agents.spec import AgentSettings as AgentSettings
     from tactician.agents.spec import AgentSpec as AgentSpec
     from tactician.agents.supervision import DEFAULT_SUPERVISOR_ROUNDS as DEFAULT_SUPERVISOR_ROUNDS
@@ -72,6 +77,7 @@ else:
             "tactician.agents.agent": "Agent",
             "tactician.agents.agentic_tool": "AgenticTool PromptCreator",
             "tactician.agents.base": "BLUEPRINTS BaseRunnable TypedRunnable find_start",
+            "tactician.agents.remote": "RemoteChannel RemoteMessage RemoteOutput RemoteTask RemoteWait",
             "tactician.agents.blueprint_port": "BlueprintLike",
             "tactician.agents.composition": "Member list_inner",
             "tactician.agents.constellations": (

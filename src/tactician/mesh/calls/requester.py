@@ -157,8 +157,8 @@ def _describe_run(context: RunContext) -> dict[str, object]:
         fields["user"] = RequestUser.of(user)
     if context.deadline is not None:
         fields["deadline"] = context.deadline
-    left = Budget() if context.meter is None else context.meter.remaining
-    if left != Budget():
+    left = Budget() if context.meter is None else context.meter.left
+    if left.cost is not None or left.tokens is not None:
         fields["budget"] = BudgetLeft(dollars=left.cost, tokens=left.tokens)
     if (hops := context.find(MeshHops)) is not None:
         fields["hops"] = hops.nodes

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
-from typing import Final
+from typing import Final, TypeVar
 
 import pydantic
 from typing_extensions import TypedDict
@@ -18,6 +18,7 @@ from tactician.frozen import frozen
 from tactician.grammar import format_count
 from tactician.llm import Usage, UsageTally
 
+N = TypeVar("N", int, float)
 _COUNTED = ("tokens", "turns", "actions")
 
 
@@ -49,6 +50,12 @@ class Budget:
             if (value := getattr(self, limit.name)) is not None:
                 need_amount(f"Budget.{limit.name}", value, whole=limit.name in _COUNTED)
 
+    def tighten(self, other: Budget) -> Budget:
+        """Return the budget with the smaller limit of both, for each limit."""
+        limits = {limit.name: (getattr(self, limit.name), getattr(other, limit.name)) for limit in fields(self)}
+        smaller = {name: [value for value in values if value is not None] for name, values in limits.items()}
+        return Budget(**{name: min(values, default=None) for name, values in smaller.items()})
+
     def find_limit(self, tally: UsageTally, *, turns: int = 0, seconds: float = 0.0, actions: int = 0) -> str | None:
         """Return a description of the limit that is reached; `None` when there is room."""
         if self.actions is not None and actions >= self.actions:
@@ -68,6 +75,10 @@ class Budget:
 
 
 UNLIMITED: Final = Budget()
+
+
+def _subtract(limit: N | None, used: N) -> N | None:
+    return None if limit is None else max(limit - used, type(used)(0))
 
 
 class Spent(TypedDict):
@@ -126,16 +137,17 @@ class BudgetMeter:
         return outer if own is None else own if outer is None else min(own, outer)
 
     @property
-    def remaining(self) -> Budget:
-        """Dollars and tokens that are left, here and further out: a budget for work that is done elsewhere."""
-        outer = UNLIMITED if self._outer is None else self._outer.remaining
-        used, budget = self.tally.total, self.budget
-        cost = None if budget.cost is None else max(0.0, budget.cost - used.known_cost)
-        tokens = None if budget.tokens is None else max(0, budget.tokens - used.total_tokens)
-        return Budget(
-            cost=min((limit for limit in (cost, outer.cost) if limit is not None), default=None),
-            tokens=min((limit for limit in (tokens, outer.tokens) if limit is not None), default=None),
+    def left(self) -> Budget:
+        """What is left here and further out, as the budget of a part of the run on another machine."""
+        budget, used = self.budget, self.tally.total
+        left = Budget(
+            cost=_subtract(budget.cost, used.known_cost),
+            tokens=_subtract(budget.tokens, used.total_tokens),
+            turns=_subtract(budget.turns, self.turns),
+            seconds=_subtract(budget.seconds, self.seconds),
+            actions=self.actions_left,
         )
+        return left if self._outer is None else left.tighten(self._outer.left)
 
     @property
     def _begun(self) -> int:
