@@ -239,7 +239,7 @@ class _RemoteCall:
         ends_at = min((end for end in (request.deadline, self._wait_ends_at) if end is not None), default=None)
         return PendingRequest(
             id=self._request_id,
-            kind="tool",
+            kind="reply",
             prompt=f"waits for the reply of {target.node} to {self._capability}",
             path=self._context.path,
             deadline=ends_at,
