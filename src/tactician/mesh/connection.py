@@ -262,6 +262,9 @@ class MeshConnection:
             except TransportError as error:
                 _logger.warning("%s: %s", self.name, error)
                 await self.clock.sleep(_PAUSE)
+            except Exception:  # a message that nobody has thought of must not end the intake of all others
+                _logger.exception("%s: a message from %s was not taken", self.name, queue)
+                await self.clock.sleep(_PAUSE)
             if self.clock is not SYSTEM_CLOCK:
                 await asyncio.sleep(0)
 
