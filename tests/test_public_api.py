@@ -80,8 +80,8 @@ PUBLIC = {
         read_event_log subscribe_everywhere RunMoment MomentName OpenSpan OpenSpans SpanFacts SpanKind find_span_id
     """,
     "tactician.flow": """
-        ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped StepSuspended
-        StepTimeoutError gather_or_suspend run_in_turn run_steps run_with_retries run_with_timeout
+        Dependent ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped
+        StepSuspended StepTimeoutError gather_or_suspend run_in_turn run_steps run_with_retries run_with_timeout
     """,
     "tactician.guardrails": """
         AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailChecked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -270,6 +271,67 @@ async def read_telemetry() -> str:
     return "".join(span.to_json() for span in exporter.get_finished_spans())
 
 
+@tool(needs_approval=True)
+def pay(note: str) -> str:
+    """Pay."""
+    return note
+
+
+def create_payer() -> Agent:
+    """Return an agent that asks whether it may call a tool with secrets."""
+    return Agent("Payer", description="Pays", model=ScriptedModel(ToolCall("pay", note=TEXT)), tools=[pay])
+
+
+def create_desk(payer: Agent) -> Platform:
+    return Platform(ScriptedModel(), store=MemoryStore()).register(payer)
+
+
+async def read_requests() -> str:
+    """Return what the REST API says of a run that asks, but for the arguments about which its reader decides."""
+    application = app(create_desk(create_payer()))
+    async with open_client(application, application.router.lifespan_context(application)) as client:
+        body = {"agent": "payer", "message": "hello"}
+        answer = (await client.post("/api/conversations/c1/messages", json=body)).json()
+        run = (await client.get(f"/api/runs/{answer['run_id']}")).json()
+        requests = (await client.get("/api/requests")).json()["requests"]
+        waiting = (await client.get("/api/waiting")).json()["runs"]
+    asked = [*answer["pending"], *run["pending"], *(entry["request"] for entry in requests), *waiting[0]["pending"]]
+    assert [TEXT in request.pop("arguments") for request in asked] == [True] * 4
+    return json.dumps([answer, run, requests, waiting])
+
+
+async def read_interrupt() -> str:
+    application = ag_ui_app(create_desk(create_payer()))
+    async with open_client(application, application.router.lifespan_context(application)) as client:
+        message = {"id": "m1", "role": "user", "content": "hello"}
+        body = {"threadId": "t1", "runId": "r1", "messages": [message], "tools": [], "context": [], "state": {}}
+        text = (await client.post("/payer", json={**body, "forwardedProps": {}})).text
+    assert "May pay(" in text
+    return text
+
+
+async def read_task_that_asks() -> str:
+    payer, settings = create_payer(), A2aSettings(poll=0.05, lets_callers_approve=True)
+    application = a2a_app(create_desk(payer), "http://localhost", publish=[payer], settings=settings)
+    async with open_client(application, application.router.lifespan_context(application)) as client:
+        message = {"role": "ROLE_USER", "parts": [{"text": "hello"}], "messageId": "m1"}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+        text = (await client.post("/", json=call, headers=HEADERS)).text
+    assert "May pay(" in text
+    return text
+
+
+async def read_call_that_asks() -> str:
+    """Return what a client of MCP without a person hears of a run that asks, and of that run."""
+    async with create_desk(create_payer()) as platform, Client(McpPublisher(platform, "Payer").server) as client:
+        called = (await client.call_tool("payer", {"request": "hello"})).model_dump_json()
+        (run,) = await platform.runs()
+        shown = (await client.call_tool("run_status", {"run_id": run.id})).model_dump_json()
+    assert "May pay(" in called
+    assert "May pay(" in shown
+    return called + shown
+
+
 WAYS: dict[str, Callable[[], Awaitable[str]]] = {
     "REST, a process": lambda: read_rest("Porter", {"content": "hello"}),
     "REST, an agent": lambda: read_rest("Talker", "hello"),
@@ -281,6 +343,10 @@ WAYS: dict[str, Callable[[], Awaitable[str]]] = {
     "A2A, an agent that streams": read_a2a_of_an_agent,
     "A2A, notifications": read_a2a_notices,
     "MCP": read_mcp,
+    "REST, requests": read_requests,
+    "AG-UI, an interrupt": read_interrupt,
+    "A2A, a task that asks": read_task_that_asks,
+    "MCP, a call that asks": read_call_that_asks,
     "traces": read_trace,
     "OpenTelemetry with content": read_telemetry,
 }

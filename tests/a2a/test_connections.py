@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import resource
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
@@ -32,10 +34,10 @@ def create_keys() -> tuple[str, str]:
 
 
 @asynccontextmanager
-async def serve_raw(answer: Answer, sent: list[bytes] | None = None) -> AsyncIterator[str]:
+async def serve_raw(answer: Answer, sent: list[bytes] | None = None, more: str = "") -> AsyncIterator[str]:
     """Serve a function from the path and the headers of a request to the JSON of the answer.
 
-    What clients send is appended to `sent`.
+    What clients send is appended to `sent`. Answers have `more` headers.
     """
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -46,7 +48,7 @@ async def serve_raw(answer: Answer, sent: list[bytes] | None = None) -> AsyncIte
         if sent is not None:
             sent.append(content)
         body = answer(first.split()[1], headers)
-        start = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+        start = f"HTTP/1.1 200 OK\r\n{more}content-type: application/json\r\ncontent-length: {len(body)}\r\n"
         writer.write(f"{start}connection: close\r\n\r\n".encode() + body)
         await writer.drain()
         writer.close()
@@ -133,6 +135,15 @@ async def test_an_answer_that_is_too_long_is_not_read() -> None:
         remote = await RemoteAgent.discover(url, max_bytes=10_000)
         with pytest.raises((RemoteTaskError, RemoteUnavailableError), match=r"Raw .*longer than 10,000 bytes"):
             await remote.run("hi")
+
+
+async def test_a_compressed_answer_is_refused() -> None:
+    bomb = gzip.compress(b'{"name": "' + b"x" * 200_000_000 + b'"}', compresslevel=1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    async with serve_raw(lambda path, headers: bomb, more="content-encoding: gzip\r\n") as url:
+        with pytest.raises(RemoteUnavailableError, match="the response is compressed"):
+            await RemoteAgent.discover(url)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes
 
 
 async def test_a_server_without_streams_is_asked_again_until_it_is_done() -> None:

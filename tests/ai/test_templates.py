@@ -423,7 +423,7 @@ async def test_a_template_is_the_instructions_of_an_agent(scripted_model: Script
 
 
 async def test_values_of_a_conversation_need_a_template(scripted_model: ScriptedModel) -> None:
-    with pytest.raises(ConfigurationError, match="set it by with_template"):
+    with pytest.raises(ConfigurationError, match="set it with with_template"):
         await scripted_model.ai().respond([UserMessage("hi")], {"a": 1})
 
 

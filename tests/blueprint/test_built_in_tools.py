@@ -237,7 +237,7 @@ class TestProblems:
             ("calculater", "[0]", "there is no built-in tool 'calculater'. Did you mean 'calculator'?"),
             ("read_file", "[0]", "'read_file' needs settings"),
             ({"tool": "read_file", "folder": "../x"}, "[0].folder", "is outside of"),
-            ({"tool": "read_file", "folder": ".ssh"}, "[0].folder", "begins with a dot"),
+            ({"tool": "read_file", "folder": ".ssh"}, "[0].folder", "begin with a dot"),
             ({"tool": "web_search", "provider": "searxng"}, "[0]", "searxng needs a 'url'"),
             ({"tool": "web_search", "url": "https://models.example"}, "[0].url", "only 'tavily' and 'searxng'"),
             ({"tool": "web_search", "provider": "tavily", "url": "https://evil.example"}, "[0].url", "is not allowed"),

@@ -36,7 +36,7 @@ class TestSecrets:
 
         found = told(Blueprint.from_data(data), environment={**KEYS, name: "hush"})
 
-        assert found["instructions"] == f"${{{name}}} may be a secret; only apiKeyEnvVar names those"
+        assert found["instructions"] == f"${{{name}}} may be a secret; only apiKeyEnvVar may name one"
 
     @pytest.mark.parametrize(
         "value",
@@ -61,7 +61,7 @@ class TestSecrets:
     def test_by_what_it_says(self, value: str) -> None:
         found = said_of(value, ACME_KEY=_LONG_KEY)
 
-        assert found == {"instructions": "what ${SAID} says may be a secret; only apiKeyEnvVar names those"}
+        assert found == {"instructions": "the value of ${SAID} may be a secret; only apiKeyEnvVar may name one"}
 
     @pytest.mark.parametrize(
         "value",
@@ -92,7 +92,7 @@ class TestSecrets:
 
             (problem,) = find_problems(Blueprint.from_file(file))
 
-            assert "begins with a dot" in problem.message
+            assert "begin with a dot" in problem.message
             assert problem.path in ("instructions.path", "fallback.$ref")
 
     def test_folders_beside_and_above_are_read(self, tmp_path: Path) -> None:

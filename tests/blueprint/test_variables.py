@@ -167,7 +167,7 @@ class TestEverywhere:
         ("value", "why"),
         [
             ("${NOT_SET}", "the environment variable NOT_SET is not set"),
-            ("${ACME_KEY}", "${ACME_KEY} may be a secret; only apiKeyEnvVar names those"),
+            ("${ACME_KEY}", "${ACME_KEY} may be a secret; only apiKeyEnvVar may name one"),
             ("${AGAIN}", "Input should be a valid integer"),
         ],
     )

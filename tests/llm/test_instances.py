@@ -88,10 +88,10 @@ def test_all_mistakes_of_one_entry_come_together() -> None:
         'limits: rateLimits."gpt-5.5": is not one of the models; add it to them, or take the limit out',
         'list: rateLimits: is not an object; write requests per second by model, as in {"gpt-5.4": 40}',
         "format: apiFormat: openai speaks openai-chat or openai-responses",
-        'no-key: key: is missing; write the key, or "${NAME}" for that of an environment variable',
+        'no-key: key: is missing; write the key, or "${NAME}" for the key in an environment variable',
         "a-key: provider: is missing; name one of openai, anthropic, mistral, grok, deepseek, gemini, openrouter, "
         "ollama, docker, azure-openai, azure-anthropic, azure-mistral, azure-grok, custom",
-        'a-key: key: is not a text; write the key, or "${NAME}" for that of an environment variable',
+        'a-key: key: is not a text; write the key, or "${NAME}" for the key in an environment variable',
     ]
 
 

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
+from math import hypot
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,21 @@ async def test_a_library_of_an_earlier_version_is_indexed_anew(tmp_path: Path) -
         assert [hit.uri for hit in await library.text("東京")] == ["b.md"]
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+@pytest.mark.parametrize("top_k", [1, 5, 40])
+async def test_the_nearest_of_many_vectors_are_exact(top_k: int) -> None:
+    embedder = CountingEmbedder(dimensions=16)
+    async with Library(embedder=embedder) as library:
+        text = "\n\n".join(
+            f"## Part {number}\n\nword{number} word{number % 7} word{number % 11}" for number in range(700)
+        )
+        await library.add(parse_markdown(text, "many.md"))
+        hits = await library.vector("word3 word5", top_k=top_k)
+
+        def measure(text: str) -> float:
+            first, second = embedder.count(text), embedder.count("word3 word5")
+            return sum(one * other for one, other in zip(first, second, strict=True)) / (hypot(*first) * hypot(*second))
+
+        scores = sorted((measure(chunk) for chunk in {*embedder.texts} - {"word3 word5"}), reverse=True)
+        assert [hit.score for hit in hits] == pytest.approx(scores[:top_k], abs=0.01)

@@ -246,7 +246,7 @@ async def test_tools_of_what_is_no_agent_cannot_be_replaced() -> None:
         return text
 
     service = AgentService(ScriptedModel()).register(runnable(shout))
-    with pytest.raises(AgentNotFoundError, match="'shout' is a FunctionRunnable and no Agent"):
+    with pytest.raises(AgentNotFoundError, match="'shout' is a FunctionRunnable and not an Agent"):
         service.update_tools("shout", [])
     with pytest.raises(AgentNotFoundError, match="No agent is registered as 'nobody'"):
         service.update_tools("nobody", [])

@@ -139,7 +139,7 @@ def test_problems_say_the_field_and_the_rule() -> None:
         "description: it is missing",
         "name: 'My_Skill' must be in lower case",
         "name: 'My_Skill' may have letters, digits and '-' only",
-        "name: 'My_Skill' must be that of its folder, 'my-skill'",
+        "name: 'My_Skill' must be the name of its folder, 'my-skill'",
     )
 
 

@@ -122,7 +122,7 @@ class TestLenience:
         (skill,) = Skills("x", "x").local(place).skills
         assert (skill.name, skill.description) == ("Big Bills", "Steps")
         assert "description: it is missing" in caplog.text
-        assert "must be that of its folder" in caplog.text
+        assert "must be the name of its folder" in caplog.text
 
     def test_what_cannot_be_read_is_left_out(
         self, write: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture

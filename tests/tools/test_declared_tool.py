@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from time import process_time
 
 import pytest
 
@@ -13,6 +15,7 @@ from tactician.runs import RunContext
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import DeclaredTool, Toolbox
 from tests.support.chat_server import ChatServer
+from tests.support.hostile_schemas import HOSTILE
 
 CITY: Mapping[str, object] = {
     "type": "object",
@@ -88,3 +91,24 @@ async def test_no_schema_is_fetched() -> None:
         with pytest.raises(ConfigurationError, match="not a valid JSON Schema"):
             await call_with(Weather({"$ref": f"{server.url}/schema.json"}), city="Ulm")
     assert server.received == []
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_a_hostile_schema_holds_nothing_up(name: str) -> None:
+    schema, values = HOSTILE[name]
+    began = process_time()
+    with suppress(ConfigurationError):
+        await call_with(Weather(schema), **values)
+    assert process_time() - began < 5
+
+
+async def test_a_pattern_is_matched_where_that_takes_linear_time() -> None:
+    weather = Weather({"type": "object", "properties": {"city": {"pattern": "^[A-Z]"}, "code": {"pattern": "(a)\\1"}}})
+    assert "city: 'ulm' does not match '^[A-Z]'" in await call_with(weather, city="ulm", code="x")
+    assert await call_with(weather, city="Ulm", code="x") == "sunny"
+
+
+@pytest.mark.parametrize(("items", "is_unique"), [([1, True, "1", [1]], True), ([{"a": 1}, {"a": 1.0}], False)])
+async def test_items_are_unique_by_value(items: list[object], is_unique: bool) -> None:
+    weather = Weather({"type": "object", "properties": {"items": {"uniqueItems": True}}})
+    assert (await call_with(weather, items=items) == "sunny") is is_unique

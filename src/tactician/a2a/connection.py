@@ -164,13 +164,18 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
         Raises:
             ConnectError: when its address is private.
+            DecodingError: when the response is compressed, and so could have any size.
             ConfigurationError: when the variable with the token is not set.
         """
+        request.headers["Accept-Encoding"] = "identity"
         if _get_origin(request.url) == self._origin:
             request.headers.update(self._settings.create_headers())
         elif not self._settings.allow_private:
             await _pin_address(request)
         response = await self._inner.handle_async_request(request)
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            await response.aclose()
+            raise httpx.DecodingError("the response is compressed, though it was asked not to be", request=request)
         assert isinstance(response.stream, httpx.AsyncByteStream)
         bounded = BoundedStream(response.stream, self._settings.max_bytes)
         return httpx.Response(

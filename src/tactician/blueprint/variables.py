@@ -90,7 +90,7 @@ class _Expansion:
         if name not in self._secret_descriptions:
             self._secret_descriptions[name] = _describe_secret(name, self.environment)
         if (why := self._secret_descriptions[name]) is not None:
-            raise ValueError(f"{why} may be a secret; only apiKeyEnvVar names those")
+            raise ValueError(f"{why} may be a secret; only apiKeyEnvVar may name one")
         if (why_not := self.permissions.find_problem_of_variable(name)) is not None:
             raise ValueError(why_not)
         if (value := self.environment.get(name, variable.default)) is None:
@@ -125,7 +125,7 @@ def _describe_secret(name: str, environment: Mapping[str, str]) -> str | None:
     """Return the part of a variable that may be secret, for messages, or `None`."""
     if is_secret_name(name) or is_own_variable(name):
         return f"${{{name}}}"
-    return f"what ${{{name}}} says" if name in environment and holds_secret(name, environment) else None
+    return f"the value of ${{{name}}}" if name in environment and holds_secret(name, environment) else None
 
 
 def _map_texts(value: object, path: DataPath, is_name: bool, change: Callable[[str, DataPath, bool], object]) -> object:

@@ -14,6 +14,7 @@ from tactician.cli.field_checks import check_value
 from tactician.cli.fields import Field, list_fields
 from tactician.cli.formatting import format_time
 from tactician.runs import PendingRequest, Response, approve, reject
+from tactician.secrets import mask_secrets
 
 _NOTHING = object()
 
@@ -119,7 +120,7 @@ class Asker:
             self.complain("answer y or n")
 
     def _say(self, text: str, style: str = "") -> None:
-        self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(mask_secrets(text), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def parse_answer(text: str, field: Field) -> object:

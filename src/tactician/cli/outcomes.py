@@ -108,7 +108,7 @@ def print_result(outcome: Outcome) -> None:
 
 def print_pending(console: Console, pending: tuple[PendingRequest, ...]) -> None:
     """Print the pending requests, with the fields of each form."""
-    for request in pending:
+    for request in (each.mask() for each in pending):
         lines = [
             f"[yellow]?[/yellow] [bold]{escape(request.prompt)}[/bold]  [dim]{request.kind} {escape(request.id)}[/dim]"
         ]

@@ -10,6 +10,8 @@ from typing import Final, cast
 
 _TYPES: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _MAX_DEPTH: Final = 8
+_MAX_SCHEMAS: Final = 5_000
+"""Schemas that are read for all hints: a schema of somebody else may lead to themselves in many ways."""
 _MAX_CLASSES: Final = 60
 _MAX_FIELDS: Final = 60
 _MAX_CHOICES: Final = 20
@@ -22,6 +24,7 @@ class TypeWriter:
     def __init__(self) -> None:
         self._classes: dict[str, str] = {}
         self._open: dict[int, str] = {}
+        self._read = 0
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -37,7 +40,8 @@ class TypeWriter:
             root: the schema around it, in which references are looked up.
             depth: number of schemas around it.
         """
-        if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
+        self._read += 1
+        if not isinstance(schema, Mapping) or depth > _MAX_DEPTH or self._read > _MAX_SCHEMAS:
             return "object"
         if isinstance(reference := schema.get("$ref"), str):
             return self._write_reference(reference, root, depth)

@@ -15,7 +15,7 @@ from tactician.ensemble.phases.phase import Phase
 from tactician.ensemble.reviews.review import ReviewPolicy
 from tactician.ensemble.reviews.reviewers import Reviewer
 from tactician.ensemble.tasks.task import Task
-from tactician.ensemble.tasks.workflows import Workflow
+from tactician.ensemble.tasks.workflows import Workflow, has_manager
 from tactician.ensemble.values.argument_kinds import COUNT, LIST, NUMBER, TEXT
 from tactician.ensemble.values.constraints import HierarchicalConstraints
 from tactician.ensemble.values.delegation import Delegation
@@ -107,7 +107,7 @@ def _find_phase_mistakes(arguments: EnsembleArguments) -> Iterator[tuple[str, st
     for place, phase in enumerate(phases):
         if not isinstance(phase, Phase):
             yield f"phases[{place}]", f"{phase!r} is not a Phase"
-    if phases and arguments.given_workflow is Workflow.HIERARCHICAL:
+    if phases and has_manager(arguments.given_workflow):
         yield "workflow", "phases have no manager: use Workflow.SEQUENTIAL or PARALLEL, or leave it out"
 
 
@@ -127,7 +127,7 @@ def _find_team_mistakes(arguments: EnsembleArguments) -> Iterator[tuple[str, str
         yield "agents", "an ensemble must have at least one agent: leave it out to take the agents of the tasks"
     if manager is not None and not isinstance(manager, Agent):
         yield "manager", f"{manager!r} is not an Agent"
-    elif manager is not None and arguments.workflow is not Workflow.HIERARCHICAL:
+    elif manager is not None and not has_manager(arguments.workflow):
         yield "manager", "only the hierarchical workflow has a manager: add workflow=Workflow.HIERARCHICAL"
     for place, agent in enumerate(agents or ()):
         if as_runnable(agent) is None:

@@ -15,7 +15,6 @@ from tactician.ensemble.hierarchy.team import create_team, find_duplicates, list
 from tactician.ensemble.learning.recollection import LearningStores
 from tactician.ensemble.phases.plan import PhasePlan
 from tactician.ensemble.tasks.task import Task
-from tactician.ensemble.tasks.workflows import Workflow, find_context, find_first_tasks
 from tactician.ensemble.values.inputs import TEXT_NAME
 from tactician.ensemble.work.assignment import Assignment, assign
 from tactician.ensemble.work.checks import (
@@ -55,21 +54,20 @@ class EnsembleStructure:
     @property
     def is_hierarchical(self) -> bool:
         """True when a manager delegates the tasks."""
-        return self.arguments.workflow is Workflow.HIERARCHICAL
+        return self.arguments.workflow.has_manager
 
     @cached_property
     def jobs(self) -> tuple[Assignment, ...]:
         """The tasks of an ensemble without phases, with their agents."""
         workflow = self.arguments.workflow
-        contexts = (find_context(self.tasks, number, workflow) for number in range(len(self.tasks)))
+        contexts = (workflow.find_context(self.tasks, number) for number in range(len(self.tasks)))
         return tuple(self._assign(task, context) for task, context in zip(self.tasks, contexts, strict=True))
 
     @cached_property
     def order(self) -> TaskOrder:
         """The order of the tasks of an ensemble without phases and without a manager."""
         arguments = self.arguments
-        is_sequence = arguments.workflow is Workflow.SEQUENTIAL
-        return TaskOrder(self.jobs, is_sequence, arguments.max_parallel, arguments.on_error, self._reviews)
+        return TaskOrder(self.jobs, arguments.workflow, arguments.max_parallel, arguments.on_error, self._reviews)
 
     @cached_property
     def plan(self) -> PhasePlan:
@@ -114,7 +112,7 @@ class EnsembleStructure:
         """The ids of the tasks that begin the work."""
         if self.arguments.phases:
             return self.plan.find_first_ids()
-        return frozenset(task.id for task in find_first_tasks(self.tasks, self.arguments.workflow))
+        return frozenset(task.id for task in self.arguments.workflow.find_first_tasks(self.tasks))
 
     @cached_property
     def templates(self) -> tuple[TaskTemplate, ...]:
@@ -183,10 +181,9 @@ class EnsembleStructure:
         known = {task.id for task in self.tasks}
         if self.arguments.phases:
             yield from self.plan.find_arrows()
-        elif self.arguments.workflow is Workflow.SEQUENTIAL:
-            yield from ((task.id, later.id) for task, later in zip(self.tasks, self.tasks[1:], strict=False))
         else:
-            yield from ((read.id, job.task.id) for job in self.jobs for read in job.context if read.id in known)
+            arrows = self.arguments.workflow.find_arrows(self.tasks, [job.context for job in self.jobs])
+            yield from (arrow for arrow in arrows if arrow[0] in known)
 
     def _find_problems(self) -> Iterator[Problem]:
         name, agents, workflow = self.arguments.name, self.arguments.agents, self.arguments.workflow

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tactician.flow.steps import run_with_retries as run_with_retries
     from tactician.flow.timeout import StepTimeoutError as StepTimeoutError
     from tactician.flow.timeout import run_with_timeout as run_with_timeout
+    from tactician.flow.turns import Dependent as Dependent
     from tactician.flow.turns import run_in_turn as run_in_turn
 else:
     __getattr__, __dir__, __all__ = export_late(
@@ -30,6 +31,6 @@ else:
                 "StepSuspended"
             ),
             "tactician.flow.timeout": "StepTimeoutError run_with_timeout",
-            "tactician.flow.turns": "run_in_turn",
+            "tactician.flow.turns": "Dependent run_in_turn",
         },
     )

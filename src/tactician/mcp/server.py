@@ -20,6 +20,7 @@ from tactician.mcp.content import read_contents, read_message, read_output, read
 from tactician.mcp.errors import McpError, find_cause, is_loss
 from tactician.mcp.listing import Page, list_all
 from tactician.mcp.options import McpOptions
+from tactician.mcp.output_check import OutputChecks
 from tactician.mcp.references import McpPrompt, McpReference
 from tactician.mcp.selection import SelectedTools, ServerTools
 from tactician.mcp.server_tasks import find_task
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     import httpx2
     from mcp import Client
     from mcp.client.session import IncomingMessage
-    from mcp_types import Prompt, Resource, ResourceTemplate
+    from mcp_types import CallToolResult, Prompt, Resource, ResourceTemplate
 
     from tactician.mcp.transports import InProcess, Target
 
@@ -71,6 +72,7 @@ class McpServer(ServerTools):
         limit = options.get("connect_timeout", _CONNECT_SECONDS)
         self._connection = Connection(self.name, transport, self._create_client, clock, limit)
         self._calls = CallsInProgress()
+        self._outputs = OutputChecks()
         self._tools: tuple[McpTool, ...] | None = None
         self._is_listed = False
 
@@ -172,11 +174,15 @@ class McpServer(ServerTools):
         """
         call = self._calls.take(context) or self._create_call(name, context)
         with self._calls.begin(call, context):
-            result = await self._ask(lambda client: call.run(client, dict(arguments), self._timeout))
+            result = await self._ask(lambda client: self._run(client, call, arguments))
         output = read_output(result)
         if result.is_error:
             raise McpError(output.text or f"{name} failed.")
         return McpResult(output, result.structured_content, read_texts(result))
+
+    async def _run(self, client: Client, call: ToolOfServerCall, arguments: Mapping[str, object]) -> CallToolResult:
+        self._outputs.install(client)
+        return await call.run(client, dict(arguments), self._timeout)
 
     def _create_call(self, name: str, context: RunContext) -> ToolOfServerCall:
         """Create a call.
@@ -290,6 +296,7 @@ class McpServer(ServerTools):
         self._is_listed = True  # before the list comes: a change meanwhile is not lost
         listed = await self._list("tools", lambda client, at: client.list_tools(cursor=at), lambda page: page.tools)
         self._tools = create_tools(listed, self.name, self.call_tool)
+        self._outputs.set_tools(listed)
         self._repeatable = frozenset(tool.name for tool in listed if is_repeatable(tool))
         self._tasks = frozenset(tool.name for tool in listed if is_task(tool))
         return self._tools

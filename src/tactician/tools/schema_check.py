@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pydantic_core import from_json
@@ -11,15 +10,16 @@ from pydantic_core import from_json
 from tactician.errors import ConfigurationError, InvalidArgumentsError
 from tactician.llm import JsonSchema
 from tactician.text import replace_surrogates
+from tactician.tools.bounded_schema import TooManyChecksError, check_schema, find_mistakes
 
 if TYPE_CHECKING:
-    from jsonschema import Draft202012Validator, SchemaError, ValidationError
+    from jsonschema import SchemaError, ValidationError
 
 _MOST_PROBLEMS = 5
 
 
 class SchemaCheck:
-    """Check of arguments against a JSON Schema, draft 2020-12. No schema elsewhere is ever fetched.
+    """Check of arguments against a JSON Schema, draft 2020-12, in bounded time. No schema elsewhere is ever fetched.
 
     Args:
         tool: name of the tool, for errors.
@@ -29,6 +29,7 @@ class SchemaCheck:
     def __init__(self, tool: str, schema: JsonSchema) -> None:
         self._tool = tool
         self._schema = schema
+        self._is_valid = False
 
     def check(self, arguments: str) -> None:
         """Check arguments, as the model wrote them.
@@ -43,29 +44,45 @@ class SchemaCheck:
             raise InvalidArgumentsError(f"The arguments are not valid: they are not JSON: {error}") from error
         if not isinstance(values, dict):
             raise InvalidArgumentsError("The arguments are not valid: they must be a JSON object")
-        if problems := self._find_problems(values):
+        if (problems := self.find_problems(values)) is None:
+            problems = ["checking them takes too long: write less"]
+        if problems:
             raise InvalidArgumentsError(f"The arguments are not valid: {'; '.join(problems)}")
 
-    def _find_problems(self, values: object) -> list[str]:
+    def find_problems(self, values: object) -> list[str] | None:
+        """Return what is wrong with values that were read from JSON; `None` when checking them takes too long.
+
+        Raises:
+            ConfigurationError: when the schema itself is not valid.
+        """
         from referencing.exceptions import Unresolvable
 
+        self._check_schema()
         try:
-            errors = sorted(self._validator.iter_errors(values), key=lambda error: list(map(str, error.absolute_path)))
+            mistakes = sorted(find_mistakes(self._schema, values), key=lambda one: list(map(str, one.absolute_path)))
+        except TooManyChecksError:
+            return None
         except (Unresolvable, RecursionError) as error:
             raise self._create_schema_error(str(error) or "it has no end") from error
-        more = [f"and {len(errors) - _MOST_PROBLEMS} more"] if len(errors) > _MOST_PROBLEMS else []
-        return [*map(_describe, errors[:_MOST_PROBLEMS]), *more]
+        more = [f"and {len(mistakes) - _MOST_PROBLEMS} more"] if len(mistakes) > _MOST_PROBLEMS else []
+        return [*map(_describe, mistakes[:_MOST_PROBLEMS]), *more]
 
-    @cached_property
-    def _validator(self) -> Draft202012Validator:
-        from jsonschema import Draft202012Validator, SchemaError
-        from referencing import Registry
+    def _check_schema(self) -> None:
+        """Check the schema itself, once.
+
+        Raises:
+            ConfigurationError: when it is not valid.
+        """
+        from jsonschema import SchemaError
 
         try:
-            Draft202012Validator.check_schema(self._schema)
+            if not self._is_valid:
+                check_schema(self._schema)
         except SchemaError as error:
             raise self._create_schema_error(_describe(error)) from error
-        return Draft202012Validator(self._schema, registry=Registry())
+        except (RecursionError, TooManyChecksError) as error:
+            raise self._create_schema_error(str(error) or "it has no end") from error
+        self._is_valid = True
 
     def _create_schema_error(self, problem: str) -> ConfigurationError:
         return ConfigurationError(f"The tool {self._tool!r}: its parameters are not a valid JSON Schema: {problem}")

@@ -146,7 +146,7 @@ async def test_a_damaged_reflection_is_an_error_and_fails_no_task(change: Callab
     await store.store(task.identity, note("old"))
     (document,) = await documents.find("task_reflections")
     await documents.save(replace(document, body=json.dumps(change(json.loads(document.text)))))
-    with pytest.raises(StoredStateError, match="cannot be read; clear those of the task"):
+    with pytest.raises(StoredStateError, match="cannot be read; clear the reflections of the task"):
         await store.load(task.identity)
     result = await Ensemble("E", [task], model=ScriptedModel("done"), reflections=store).run()
     assert result.raw == "done"

@@ -257,8 +257,8 @@ class TestEnds:
     @pytest.mark.parametrize(
         ("ids", "words"),
         [
-            (["nonsense"], "must be that of an interrupt"),
-            (["a:1", "b:2"], "all of the same run"),
+            (["nonsense"], "must belong to an interrupt"),
+            (["a:1", "b:2"], "all to the same run"),
             (["nothing:1"], "nothing"),
             (["{run}:other"], "does not wait for other"),
             ([], ""),

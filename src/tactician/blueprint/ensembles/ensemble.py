@@ -47,7 +47,7 @@ class EnsembleBlueprint(Blueprint, ModelFieldsPart, ToolFieldsPart):
     agents: Annotated[tuple[Node, ...], Field(min_length=1)] | None = None
     tasks: Annotated[tuple[TaskItem, ...], Field(min_length=1)] | None = None
     phases: Annotated[tuple[PhasePart, ...], Field(min_length=1)] | None = None
-    workflow: Annotated[Literal["sequential", "parallel", "hierarchical"], DEFERRED_IN_TEXT] | None = None
+    workflow: Annotated[Workflow, DEFERRED_IN_TEXT] | None = None
     manager: Node | None = None
     constraints: ConstraintsPart | None = None
     memory: MemoryItem | None = None
@@ -119,7 +119,7 @@ class EnsembleBlueprint(Blueprint, ModelFieldsPart, ToolFieldsPart):
             "rate_limit": self.rate_limit,
             "capture": self.capture,
             "review_policy": None if self.review_policy is None else ReviewPolicy(self.review_policy),
-            "workflow": None if self.workflow is None else Workflow(self.workflow),
+            "workflow": self.workflow,
             "constraints": build_constraints(self.constraints),
             "budget": build_budget(self.budget, builder),
             "delegation": None if self.delegation is None else build_delegation(self.delegation, builder),

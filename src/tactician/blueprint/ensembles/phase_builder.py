@@ -13,7 +13,7 @@ from tactician.blueprint.ensembles.phase_parts import PersonPart, PhasePart, Pha
 from tactician.blueprint.ensembles.task_builder import TaskScope
 from tactician.blueprint.functions import find_function
 from tactician.blueprint.models import list_fields
-from tactician.ensemble import Phase, PhaseReview, Workflow
+from tactician.ensemble import Phase, PhaseReview
 from tactician.suggestions import did_you_mean
 
 
@@ -31,12 +31,11 @@ def build_phases(parts: Sequence[PhasePart], scope: TaskScope, agents: AgentDire
         here = builder.at("phases", place)
         after = list(_find_phases(part, phases, [phase.name for phase in parts], here))
         tasks = list(scope.build_added(part.inner_tasks).values())
-        workflow = None if part.workflow is None else Workflow(part.workflow)
         review = None if part.review is None else _build_review(part.review, scope, agents, here.at("review"))
         if part.name in phases:
             here.add_problem(f"several phases have the name {part.name!r}: give each a name of its own", "name")
         elif len(tasks) == len(part.tasks):
-            make = partial(Phase, part.name, tasks, after=after, workflow=workflow, review=review)
+            make = partial(Phase, part.name, tasks, after=after, workflow=part.workflow, review=review)
             if (phase := build_checked(make, part, here)) is not None:
                 phases[part.name] = phase
     return list(phases.values())

@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
 
 from tactician.blueprint.ensembles.task_parts import TaskItem, TaskPart
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Count, Name, Part, convert_type, require_field
 from tactician.documents import DataPath, form_of
-from tactician.ensemble import PersonReview
+from tactician.ensemble import PersonReview, Workflow
 
 
 @form_of(PersonReview, convert=convert_type, is_optional=True)
 class PersonPart(Part):
     """Person who decides on a phase. The time is in seconds."""
+
+
+class _WithoutManager:
+    """Limit to the workflows that fit phases."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(_check_workflow, handler(source))
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        written = handler(schema)
+        return written | {"enum": [word for word in written["enum"] if not Workflow(word).has_manager]}
+
+
+def _check_workflow(workflow: Workflow) -> Workflow:
+    if workflow.has_manager:
+        raise ValueError(f"the workflow {str(workflow)!r} has a manager, and phases have none")
+    return workflow
 
 
 class PhaseReviewPart(Part):
@@ -50,7 +71,7 @@ class PhasePart(Part):
     name: Name
     tasks: Annotated[tuple[TaskItem, ...], Field(min_length=1)]
     after: tuple[Name, ...] | None = None
-    workflow: Annotated[Literal["sequential", "parallel"], DEFERRED_IN_TEXT] | None = None
+    workflow: Annotated[Workflow, _WithoutManager, DEFERRED_IN_TEXT] | None = None
     review: PhaseReviewPart | None = None
 
     @property

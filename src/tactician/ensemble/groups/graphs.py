@@ -13,6 +13,7 @@ from tactician.diagrams import DiagramEdge
 from tactician.ensemble.groups.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.tasks.drawing import Drawing
 from tactician.ensemble.tasks.task import Task, TaskLike
+from tactician.ensemble.tasks.workflows import Workflow
 from tactician.ensemble.values.errors import GraphError
 from tactician.ensemble.values.inputs import EnsembleInput
 from tactician.ensemble.values.outcomes import OutputPredicate, TaskOutputs
@@ -218,7 +219,7 @@ class _GraphRunnable(GroupRunnable[Graph]):
             revisions=_describe_visits(state, job.task, walk),
             revision=environment.revision if not walk.states else None,
         )
-        order = TaskOrder((replace(job, context=visible),), True, None, "fail_fast", environment.reviews)
+        order = TaskOrder((replace(job, context=visible),), Workflow.SEQUENTIAL, None, "fail_fast", environment.reviews)
         subject = f"{self.subject}, step {len(walk.states) + 1}, state {state!r}"
         result = await run_tasks(subject, order, inside, place)
         return next(iter(result.task_outputs), None)

@@ -13,7 +13,7 @@ from tactician.diagrams import DiagramEdge
 from tactician.ensemble.groups.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.tasks.drawing import Drawing
 from tactician.ensemble.tasks.task import TaskLike
-from tactician.ensemble.tasks.workflows import Workflow, find_context
+from tactician.ensemble.tasks.workflows import Workflow
 from tactician.ensemble.values.errors import LoopLimitError
 from tactician.ensemble.values.outcomes import OutputPredicate, TaskOutputs
 from tactician.ensemble.values.predicates import describe_predicate, evaluate_predicate
@@ -108,7 +108,7 @@ class Loop(TaskGroup[T_co]):
     @override
     def bind(self, equipment: Equipment) -> Runnable:
         tasks, places = list(self.parts.values()), list(self.parts)
-        contexts = (find_context(tasks, number, Workflow.SEQUENTIAL) for number in range(len(tasks)))
+        contexts = (Workflow.SEQUENTIAL.find_context(tasks, number) for number in range(len(tasks)))
         jobs = (assign(task, context, equipment) for task, context in zip(tasks, contexts, strict=True))
         return _LoopRunnable(self, dict(zip(places, jobs, strict=True)))
 
@@ -143,7 +143,7 @@ class _LoopRunnable(GroupRunnable[Loop]):
     @override
     async def _perform(self, environment: TaskEnvironment, task: TaskInput, context: RunContext) -> CompositeResult:
         jobs = tuple(self.jobs.values())
-        order = TaskOrder(jobs, True, None, "fail_fast", environment.reviews)
+        order = TaskOrder(jobs, Workflow.SEQUENTIAL, None, "fail_fast", environment.reviews)
         inside = replace(environment, first_ids=(jobs[0].task.id,))
         iterations: Iterations = []
         while len(iterations) < self.group.max_iterations:

@@ -17,6 +17,7 @@ from tactician.ensemble.groups.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.groups.task_makers import TaskMaker, is_task_maker, prepare_task
 from tactician.ensemble.tasks.drawing import Drawing
 from tactician.ensemble.tasks.task import Task, TaskLike, shorten
+from tactician.ensemble.tasks.workflows import Workflow
 from tactician.ensemble.values.errors import EnsembleDefinitionError, MapReduceError
 from tactician.ensemble.values.results import CompositeResult
 from tactician.ensemble.values.task_input import TaskInput
@@ -251,7 +252,7 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
             self._assign(task, portions[number] if portions else (), level, equipment)
             for number, task in enumerate(made.values())
         ]
-        order = TaskOrder(jobs, False, self.group.max_parallel, "fail_fast", level.environment.reviews)
+        order = TaskOrder(jobs, Workflow.PARALLEL, self.group.max_parallel, "fail_fast", level.environment.reviews)
         revision = None if name == "map" else level.environment.revision  # it is about the whole
         revisions = {} if revision is None else {job.task.id: revision for job in jobs}
         environment = replace(level.environment, known=known, revisions=revisions)

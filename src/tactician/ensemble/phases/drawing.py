@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from tactician.diagrams import DiagramEdge, DiagramNode
 from tactician.ensemble.phases.plan import PhasePlan, PlannedPhase
 from tactician.ensemble.phases.review import PersonReview
-from tactician.ensemble.tasks.task import Task
-from tactician.ensemble.tasks.workflows import Workflow
 
 
 def draw_reviews(
@@ -34,19 +32,10 @@ def draw_reviews(
 def _draw_edges(
     id: str, planned: PlannedPhase, entries: Mapping[str, str], exits: Mapping[str, str]
 ) -> Iterator[DiagramEdge]:
-    for task in planned.phase.find_last_tasks(planned.workflow):
+    for task in planned.workflow.find_last_tasks(planned.phase.own_tasks):
         yield DiagramEdge(exits[task.id], id)
-    for task in _find_first_tasks(planned):
+    for task in planned.workflow.find_first_tasks(planned.phase.own_tasks):
         yield DiagramEdge(id, entries[task.id], "retry", "dashed")
-
-
-def _find_first_tasks(planned: PlannedPhase) -> list[Task]:
-    """Return the tasks with which a phase begins: those that read no other task of it."""
-    tasks = planned.phase.own_tasks
-    if planned.workflow is Workflow.SEQUENTIAL:
-        return list(tasks[:1])
-    own = {task.id for task in tasks}
-    return [task for task in tasks if not any(other.id in own for other in task.named_context)]
 
 
 def _name_reviewer(planned: PlannedPhase) -> str:

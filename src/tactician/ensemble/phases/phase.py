@@ -11,7 +11,7 @@ from typing_extensions import TypeVar
 
 from tactician.ensemble.phases.review import PhaseReview
 from tactician.ensemble.tasks.task import Task, TaskLike, as_tasks
-from tactician.ensemble.tasks.workflows import Workflow, find_last_tasks, infer_workflow
+from tactician.ensemble.tasks.workflows import Workflow, has_manager, infer_workflow
 from tactician.ensemble.values.argument_kinds import LIST, TEXT, as_list, list_problems, replace_strangers
 from tactician.ensemble.values.errors import EnsembleDefinitionError
 from tactician.suggestions import suggest_options
@@ -63,10 +63,6 @@ class Phase(Generic[T_co]):
         inside = [task for task in self.own_tasks if any(id(other) in own for other in task.named_context)]
         return self.workflow or default or infer_workflow(inside)
 
-    def find_last_tasks(self, workflow: Workflow) -> tuple[Task, ...]:
-        """Return the tasks whose outputs the phase ends with."""
-        return find_last_tasks(self.own_tasks, workflow)
-
     def list_predecessors(self) -> list[Phase]:
         """Return all phases that run before it, each once: those that it names, and those before them."""
         predecessors: dict[int, Phase] = {}
@@ -94,7 +90,7 @@ def _find_mistakes(phase: Phase) -> Iterator[tuple[str, str]]:
             yield f"after[{place}]", f"{other!r} is not a Phase: pass the phase that runs before"
     if phase.workflow is not None and not isinstance(phase.workflow, Workflow):
         yield "workflow", f"{phase.workflow!r} is not a Workflow, such as Workflow.PARALLEL"
-    if phase.workflow is Workflow.HIERARCHICAL:
+    if has_manager(phase.workflow):
         yield (
             "workflow",
             "a phase has no manager: use Workflow.SEQUENTIAL or PARALLEL, or an Ensemble as a task's agent",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import TypeAlias
 
 from tactician.agents import Member
@@ -13,7 +12,7 @@ from tactician.ensemble.phases.phase import Phase
 from tactician.ensemble.reviews.review import ReviewPolicy
 from tactician.ensemble.reviews.reviewers import Reviewer
 from tactician.ensemble.tasks.task import Task
-from tactician.ensemble.tasks.workflows import Workflow, find_context, find_first_tasks
+from tactician.ensemble.tasks.workflows import Workflow
 from tactician.ensemble.work.assignment import Assignment
 from tactician.ensemble.work.checks import find_structure_problems
 from tactician.ensemble.work.running import TaskErrorPolicy
@@ -57,7 +56,7 @@ class PlannedPhase:
 
     def list_from_first_to_last(self) -> list[Task]:
         """Return its tasks, those at the end whose outputs it ends with."""
-        last = self.phase.find_last_tasks(self.workflow)
+        last = self.workflow.find_last_tasks(self.phase.own_tasks)
         return [*(task for task in self.phase.own_tasks if task not in last), *last]
 
     def list_jobs(self) -> Iterator[tuple[str, Assignment]]:
@@ -130,19 +129,13 @@ class PhasePlan:
         """Return the ids of the tasks that begin the work: the first ones of the phases that come after no other."""
         first = (planned for planned in self.phases if not planned.phase.after)
         return frozenset(
-            task.id for planned in first for task in find_first_tasks(planned.phase.own_tasks, planned.workflow)
+            task.id for planned in first for task in planned.workflow.find_first_tasks(planned.phase.own_tasks)
         )
 
     def find_arrows(self) -> Iterator[tuple[str, str]]:
         """Yield the ids of tasks of which the second comes after the first, or reads its output."""
         for planned in self.phases:
-            tasks = planned.phase.own_tasks
-            if planned.workflow is Workflow.SEQUENTIAL:
-                yield from ((task.id, following.id) for task, following in pairwise(tasks))
-            own = {task.id for task in tasks}
-            for job in planned.jobs:
-                outside = planned.workflow is not Workflow.SEQUENTIAL
-                yield from ((source.id, job.task.id) for source in job.context if outside or source.id not in own)
+            yield from planned.workflow.find_arrows(planned.phase.own_tasks, [job.context for job in planned.jobs])
 
     def find_problems(self, agents: Sequence[object] | None) -> Iterator[Problem]:
         """Yield the mistakes in how the phases and their tasks fit together."""
@@ -182,10 +175,10 @@ def _plan(phase: Phase, path: str, default: Workflow | None, assign: Assign) -> 
 
 def _find_context(phase: Phase, number: int, workflow: Workflow, default: Workflow | None) -> tuple[Task, ...]:
     """Return the tasks whose outputs a task sees: of the phases before, if it names none and begins the phase."""
-    context = find_context(phase.own_tasks, number, workflow)
+    context = workflow.find_context(phase.own_tasks, number)
     if context or phase.own_tasks[number].context is not None:
         return context
-    before = (other.find_last_tasks(other.choose_workflow(default)) for other in phase.after)
+    before = (other.choose_workflow(default).find_last_tasks(other.own_tasks) for other in phase.after)
     return tuple(dict.fromkeys(task for tasks in before for task in tasks))
 
 

@@ -12,7 +12,6 @@ from tactician.ensemble.phases.events import PhaseCompleted, PhaseResumed, Phase
 from tactician.ensemble.phases.plan import PhasePlan, PlannedPhase
 from tactician.ensemble.phases.progress import PhaseExecution, PhaseProgress
 from tactician.ensemble.phases.reviewing import decide
-from tactician.ensemble.tasks.workflows import Workflow
 from tactician.ensemble.values.early_exit import ENDED, EarlyExit
 from tactician.ensemble.values.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
 from tactician.ensemble.values.outcomes import SkippedTask, TaskOutcome
@@ -135,8 +134,7 @@ class PhaseRuns:
             return known
         planned, progress = self._by_name[name], self._progress[name]
         place = progress.at(number)
-        is_sequence = planned.workflow is Workflow.SEQUENTIAL
-        order = TaskOrder(planned.jobs, is_sequence, None, self._plan.on_error, self._plan.find_reviews(planned))
+        order = TaskOrder(planned.jobs, planned.workflow, None, self._plan.on_error, self._plan.find_reviews(planned))
         inside = place if planned is self._plan.phases[-1] else place.as_internal()
         if planned.phase.review is not None:
             inside = inside.with_held_text(is_checked=True)

@@ -176,8 +176,8 @@ def _find_context_mistakes(
             if other.id not in places:
                 if other.id not in (earlier or ()):
                     yield path, f"{reference}, which {_advise(other.id, tasks) or remedy}"
-            elif workflow is Workflow.SEQUENTIAL and places[other.id] > number:
-                yield path, f"{reference}, which appears later in the list: move it, or use Workflow.PARALLEL"
+            elif (mistake := workflow.find_context_mistake(number, places[other.id])) is not None:
+                yield path, f"{reference}, {mistake}"
 
 
 def _find_cycles(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final, Literal, TypeAlias
 
-from tactician.clock import Clock
-from tactician.ensemble.tasks.workflows import Workflow, find_last_tasks
+from tactician.ensemble.tasks.workflows import Workflow
 from tactician.ensemble.values.early_exit import EarlyExit
 from tactician.ensemble.values.errors import TaskFailedError
 from tactician.ensemble.values.outcomes import SkippedTask, TaskOutcome
@@ -23,10 +22,6 @@ from tactician.ensemble.work.task_plan import create_plan
 from tactician.ensemble.work.task_reviews import NO_REVIEWS, ReviewSettings
 from tactician.flow import (
     ErrorPolicy,
-    FlowStep,
-    Scheduler,
-    StepCompleted,
-    run_in_turn,
 )
 from tactician.runs import RunContext, Suspended
 from tactician.text import describe_error
@@ -42,14 +37,14 @@ class TaskOrder:
 
     Attributes:
         jobs: the tasks, in the order of the list.
-        is_sequence: true when they run in turn; else each starts once its context tasks are completed.
+        workflow: when each of them starts.
         max_parallel: number of tasks that may run at once; no limit, when `None`.
         on_error: the effect of a failed task.
         reviews: the settings of the ensemble for reviews.
     """
 
     jobs: Sequence[Assignment]
-    is_sequence: bool
+    workflow: Workflow
     max_parallel: int | None
     on_error: TaskErrorPolicy
     reviews: ReviewSettings = NO_REVIEWS
@@ -65,8 +60,7 @@ class TaskOrder:
     @cached_property
     def last(self) -> str:
         """The id of the task that gives the ensemble its output."""
-        workflow = Workflow.SEQUENTIAL if self.is_sequence else Workflow.PARALLEL
-        return find_last_tasks([job.task for job in self.jobs], workflow)[-1].id
+        return self.workflow.find_last_tasks([job.task for job in self.jobs])[-1].id
 
     @cached_property
     def error_policy(self) -> ErrorPolicy:
@@ -102,10 +96,14 @@ async def run_tasks(
     runner = TaskRunner(environment, context, ending)
     run = runner.run if room is NO_LIMIT else partial(_run_in_room, room, runner.run)
     try:
-        if order.is_sequence:
-            await run_in_turn(order.plans, run, runner.note_end, on_error=order.error_policy)
-        else:
-            await _schedule(order, run, runner, context.clock)
+        await order.workflow.run(
+            order.plans,
+            run,
+            runner.note_end,
+            max_parallel=order.max_parallel,
+            on_error=order.error_policy,
+            clock=context.clock,
+        )
     except Suspended:
         if ending.reason is None and (not runner.failed or order.on_error == "continue"):
             record_failures(context, runner.failed)
@@ -120,22 +118,6 @@ async def run_tasks(
 async def _run_in_room(room: AbstractAsyncContextManager[object], run: _RunTask, plan: TaskPlan) -> TaskOutcome:
     async with room:
         return await run(plan)
-
-
-async def _schedule(order: TaskOrder, run: _RunTask, runner: TaskRunner, clock: Clock) -> None:
-    """Run the tasks, each once its context tasks are completed."""
-    scheduler: Scheduler[TaskOutcome] = Scheduler(
-        max_concurrency=order.max_parallel, on_error=order.error_policy, clock=clock
-    )
-    async with scheduler:
-        scheduler.add(*(FlowStep(plan.key, partial(_start, run, plan), plan.depends_on) for plan in order.plans))
-        async for outcome in scheduler:
-            if not isinstance(outcome, StepCompleted):
-                runner.note_end(outcome)
-
-
-def _start(run: _RunTask, plan: TaskPlan, _: Mapping[str, TaskOutcome]) -> Awaitable[TaskOutcome]:
-    return run(plan)
 
 
 def note_begin(context: RunContext) -> float:
@@ -155,10 +137,8 @@ def _create_result(
     """Return the result of the run, with the output of the last task, or of another task where it has none."""
     outcomes, skipped = runner.outcomes, runner.skipped
     outputs = [outcome for plan in order.plans if isinstance(outcome := outcomes.get(plan.key), TaskOutput)]
-    last = outputs[-1] if outputs else None
-    if not order.is_sequence:
-        last = next((output for output in outputs if output.task_id == order.last), last)
-        outputs.sort(key=get_end)
+    last = next((output for output in outputs if output.task_id == order.last), outputs[-1] if outputs else None)
+    outputs.sort(key=get_end)
     if len(outputs) < len(outcomes):
         reasons = {key: end.reason for key, end in outcomes.items() if isinstance(end, SkippedTask)}
         skipped = reasons | skipped

@@ -58,6 +58,16 @@ class PendingRequest:
         """Return whether nobody has answered in time, so that the default is the answer."""
         return not self.is_answered and self.deadline is not None and self.deadline <= now
 
+    def mask(self) -> PendingRequest:
+        """Return the request as people and other programs read it: with masks for secrets in its prompt and problem.
+
+        The arguments of a call stay: a person who may answer decides about these, and may send them back with changes.
+        """
+        from tactician.secrets import mask_secrets
+
+        problem = None if self.problem is None else mask_secrets(self.problem)
+        return replace(self, prompt=mask_secrets(self.prompt), problem=problem)
+
     def mark_answered(self) -> PendingRequest:
         """Return the request with an answer that is kept."""
         return replace(self, is_answered=True, problem=None)

@@ -76,15 +76,17 @@ def _read_decision(message: A2aMessage) -> Response:
 
 
 def _describe(request: PendingRequest) -> dict[str, object]:
-    known = {
+    request = request.mask()
+    facts = {
         "id": request.id,
         "kind": request.kind,
         "prompt": request.prompt,
         "schema": to_jsonable_python(request.schema),
         "problem": request.problem,
     }
-    return {name: value for name, value in known.items() if value is not None}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _format(request: PendingRequest) -> str:
+    request = request.mask()
     return request.prompt if request.problem is None else f"{request.prompt} ({request.problem})"

@@ -80,6 +80,7 @@ def create_interrupt(run_id: str, request: PendingRequest, tool_call_id: str | N
         tool_call_id: id of the call of a tool that it is about, if any.
         owner: id of the subagent that asks, if any.
     """
+    request = request.mask()
     deadline = request.deadline
     return Interrupt(
         id=f"{run_id}{_BETWEEN}{request.id}",

@@ -17,7 +17,6 @@ from tactician.events import Event
 from tactician.llm import messages_to_data
 from tactician.loggers import get_logger
 from tactician.loop import TextReceived
-from tactician.people import Person
 from tactician.process import MessageSent, ProgressReported
 from tactician.runs import RunCompleted, RunResult, RunStatus, RunStore, format_output
 from tactician.secrets import mask_secrets
@@ -30,6 +29,7 @@ from tactician.serve.api.forms.forms import (
     MessageForm,
 )
 from tactician.serve.api.forms.pictures import find_picture, link_pictures, send_picture
+from tactician.serve.api.forms.viewer import Viewer
 from tactician.serve.api.forms.views import show_requests
 from tactician.serve.api.forms.visibility import CONVERSATIONS_ROLE, may_read_conversation
 from tactician.serve.api.serving.idempotency import create_message_key
@@ -123,8 +123,8 @@ async def send_message(call: Call) -> Form | Response:
     )
     if "text/event-stream" in call.request.headers.get("accept", ""):
         events = _stream(service, call.server, form, options)
-        return call.server.streams.respond(_answer(events, call.person))
-    return _show_answer(await _request(service, call.server, form, options), call.person)
+        return call.server.streams.respond(_answer(events, call.viewer))
+    return _show_answer(await _request(service, call.server, form, options), call.viewer)
 
 
 async def _request(
@@ -192,11 +192,11 @@ def _read_messages(conversation: Conversation) -> JsonValue:
     return cast("JsonValue", messages_to_data(conversation.to_tuple()))
 
 
-async def _answer(events: AsyncGenerator[Event], person: Person) -> AsyncGenerator[str]:
+async def _answer(events: AsyncGenerator[Event], viewer: Viewer) -> AsyncGenerator[str]:
     try:
         async for event in events:
             if isinstance(event, RunCompleted):
-                yield format_event(_show_answer(event.result, person).model_dump_json(), kind="end")
+                yield format_event(_show_answer(event.result, viewer).model_dump_json(), kind="end")
             elif isinstance(event, TextReceived) and not event.is_internal:
                 yield format_event(json.dumps({"text": event.text}), kind="text")
             elif isinstance(event, MessageSent):
@@ -212,12 +212,12 @@ async def _answer(events: AsyncGenerator[Event], person: Person) -> AsyncGenerat
         await events.aclose()
 
 
-def _show_answer(result: RunResult[object], person: Person) -> AnswerTextForm:
+def _show_answer(result: RunResult[object], viewer: Viewer) -> AnswerTextForm:
     return AnswerTextForm(
         run_id=result.run_id,
         status=result.status.value,
         text="" if result.output is None else format_output(result.output),
-        pending=show_requests(result.pending, person),
+        pending=show_requests(result.pending, viewer),
     )
 
 

@@ -51,7 +51,7 @@ async def list_open_requests(call: Call) -> OpenRequestsForm:
         _show_open(run, request)
         for run in runs
         for request in show_requests(
-            filter(attrgetter("is_for_people"), run.pending), call.person, sees_run=sees_run(call.person, run.user)
+            filter(attrgetter("is_for_people"), run.pending), call.viewer, sees_run=sees_run(call.person, run.user)
         )
     ]
     roles = tuple(sorted({entry.request.role for entry in entries if entry.request.role is not None}))

@@ -77,6 +77,7 @@ def _read_answer(request: PendingRequest, answer: JsonValue) -> Response:
 
 
 def _write_message(request: PendingRequest) -> str:
+    request = request.mask()
     problem = request.problem and f"The last answer was not valid: {request.problem}"
     place = request.path and f"Asked by {' / '.join(request.path)}."
     needed = ""

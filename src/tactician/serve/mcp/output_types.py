@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from tactician.agents import FunctionRunnable
-from tactician.ensemble import Ensemble, ReviewPolicy, Task, Workflow
+from tactician.ensemble import Ensemble, ReviewPolicy, Task
 from tactician.runs import Runnable
 from tactician.tools import FunctionTool, Tool
 
@@ -32,7 +32,7 @@ def _find_ensemble_type(ensemble: Ensemble) -> OutputType | None:
     last = ensemble.tasks[-1] if ensemble.tasks else None
     is_certain = (
         not ensemble.phases
-        and ensemble.workflow is Workflow.SEQUENTIAL
+        and ensemble.workflow.ends_with_last
         and ensemble.on_error == "fail_fast"
         and ensemble.review_policy is ReviewPolicy.NEVER
         and not any(task.when or task.review for task in ensemble.tasks)

@@ -127,6 +127,7 @@ def _explain_answers(
 
 
 def _describe_request(request: PendingRequest) -> dict[str, object]:
+    request = request.mask()
     facts: Mapping[str, object] = {
         "id": request.id,
         "kind": request.kind,

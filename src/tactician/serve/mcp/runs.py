@@ -155,7 +155,8 @@ class ClientRuns:
         record = await self._load(run_id, caller)
         self._find_entry(record)
         header = record.header
-        requests = [{"id": request.id, "kind": request.kind, "prompt": request.prompt} for request in header.pending]
+        asked = (request.mask() for request in header.pending)
+        requests = [{"id": request.id, "kind": request.kind, "prompt": request.prompt} for request in asked]
         return {
             "run_id": run_id,
             "name": record.name,

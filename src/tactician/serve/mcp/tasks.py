@@ -252,7 +252,8 @@ def _name_status(record: RunRecord, caller: Caller) -> str:
 def _describe_task(record: RunRecord, status: str) -> TaskResult:
     started = record.header.started_at or record.updated_at
     waiting = record.status is RunStatus.WAITING and status == "working"
-    message: TaskResult = {"statusMessage": f"It waits for a person: {list_prompts(record.header.pending)}"}
+    prompts = mask_secrets(list_prompts(record.header.pending))
+    message: TaskResult = {"statusMessage": f"It waits for a person: {prompts}"}
     return {
         "taskId": record.run_id,
         "status": status,

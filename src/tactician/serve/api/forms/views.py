@@ -14,7 +14,6 @@ from tactician.conversation import ChatUser, Conversation
 from tactician.diagrams import Diagram, to_mermaid, to_svg
 from tactician.events import encode
 from tactician.llm import Usage, UserMessage, messages_to_data
-from tactician.people import Person
 from tactician.platform import ObjectView, RunTree, RunView, StepView, list_start_types
 from tactician.process import ActionRun, UserInput
 from tactician.runs import InputTypes, PendingRequest, Runnable
@@ -56,14 +55,14 @@ _JOB_STATUSES: Final[Mapping[str, JobStatus]] = {
 
 
 def show_run(run: RunView, viewer: Viewer, result: object = None) -> RunForm:
-    """Return a run as a person sees it. Its result and its requests are as they are: they are there to be used."""
+    """Return a run as a person sees it. Its result is as it is: it is there to be used."""
     failure = run.failure or run.problem
     return RunForm.show(
         run,
         agent=run.name,
         job_status=_JOB_STATUSES.get(run.status, "unknown"),
         usage=UsageForm.show(run.usage),
-        pending=show_requests(run.pending, viewer.person),
+        pending=show_requests(run.pending, viewer),
         failure=None if failure is None else viewer.mask(failure),
         output=viewer.mask(run.output),
         result=link_pictures(encode(result), find_picture_address(run.id, viewer.base)),
@@ -100,8 +99,8 @@ def show_step(step: StepView, viewer: Viewer) -> StepForm:
     return StepForm.show(step, detail=viewer.mask(step.detail) if viewer.sees_content else "")
 
 
-def conceal_run(run: RunView, person: Person) -> RunForm:
-    """Return a run for a person who may not see it: that it is there, and the requests that the person may answer."""
+def conceal_run(run: RunView, viewer: Viewer) -> RunForm:
+    """Return a run for a viewer who may not see it: that it is there, and the requests that the viewer may answer."""
     # What the form has is listed here, and not what it lacks: a new field of a run stays concealed.
     shown = RunView(run.id, run.name, run.kind, run.status, started_at=run.started_at, changed_at=run.changed_at)
     return RunForm.show(
@@ -109,20 +108,22 @@ def conceal_run(run: RunView, person: Person) -> RunForm:
         agent=run.name,
         job_status=_JOB_STATUSES.get(run.status, "unknown"),
         usage=UsageForm(input_tokens=0, output_tokens=0, cost=None),
-        pending=show_requests(run.pending, person, sees_run=False),
+        pending=show_requests(run.pending, viewer, sees_run=False),
     )
 
 
 def show_requests(
-    requests: Iterable[PendingRequest], person: Person, *, sees_run: bool = True
+    requests: Iterable[PendingRequest], viewer: Viewer, *, sees_run: bool = True
 ) -> tuple[RequestForm, ...]:
     """Return the requests that nobody has answered yet, and for each if the person may.
 
     Of a run that the person may not see, only those that the person may answer.
     """
     waiting = (request for request in requests if not request.is_answered)
-    asked = ((request, may_answer(person, request, sees_run=sees_run)) for request in waiting)
-    return tuple(_show_request(request, may_answer=allowed) for request, allowed in asked if sees_run or allowed)
+    asked = ((request, may_answer(viewer.person, request, sees_run=sees_run)) for request in waiting)
+    return tuple(
+        _show_request(request, viewer, may_answer=allowed) for request, allowed in asked if sees_run or allowed
+    )
 
 
 def show_agent(agent_id: str, agent: Runnable) -> AgentForm:
@@ -195,11 +196,15 @@ def _show_action(action: ActionRun, viewer: Viewer) -> ActionForm:
     return ActionForm.show(action, name=action.action, error=error, cost=action.usage.cost)
 
 
-def _show_request(request: PendingRequest, *, may_answer: bool) -> RequestForm:
+def _show_request(request: PendingRequest, viewer: Viewer, *, may_answer: bool) -> RequestForm:
+    """Return a request as a person reads it, whose arguments have masks unless the person decides about them."""
+    arguments = None if request.call is None else request.call.arguments
     return RequestForm.show(
         request,
+        prompt=viewer.mask(request.prompt),
+        problem=None if request.problem is None else viewer.mask(request.problem),
         tool=None if request.call is None else request.call.name,
-        arguments=None if request.call is None else request.call.arguments,
+        arguments=arguments if arguments is None or may_answer else viewer.mask(arguments),
         form=encode(request.schema),
         role=request.required_role,
         may_answer=may_answer,

@@ -89,7 +89,7 @@ async def present_run(call: Call, run_id: str, *, has_answered: bool = False) ->
     view = (await _load_tree(call, run_id)).run
     if sees_run(call.person, view.user):
         return show_run(view, call.viewer, await find_result(call, view))
-    concealed = conceal_run(view, call.person)
+    concealed = conceal_run(view, call.viewer)
     if not concealed.pending and not has_answered:
         raise _not_found(run_id)
     return concealed

@@ -89,7 +89,7 @@ async def list_waiting_runs(call: Call) -> RunsForm:
 def _show_waiting(run: RunView, call: Call) -> RunForm | None:
     if sees_run(call.person, run.user):
         return show_run(run, call.viewer)
-    concealed = conceal_run(run, call.person)
+    concealed = conceal_run(run, call.viewer)
     return concealed if concealed.pending else None
 
 
