@@ -102,6 +102,10 @@ PUBLIC = {
     "tactician.mesh.transports": """
         LeasedMessage PRIVATE SCHEMES Transport TransportError escape_name hide_credentials match_topic open_transport
     """,
+    "tactician.notifications": """
+        NotificationError UnsafeAddressError Webhook WebhookSender check_webhook_address create_webhook_secret send_once
+        sign_webhook
+    """,
     "tactician.platform": """
         AgentChoice Autonomy Conversations EnqueueOptions EventFeed FeedEntry GOALS GoalTool Host HostState METER_SPAN
         Mode ModelMeter ObjectView Picture Platform Ranked RecordedEvent Request RequestOptions Requests Role

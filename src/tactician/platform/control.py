@@ -116,6 +116,15 @@ class RunControl:
         """
         return await self._reader.compare(run_id, other_id)
 
+    async def view_run(self, run_id: str) -> RunView:
+        """Return a run, without the runs inside it.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+            StoredStateError: when what is stored cannot be read.
+        """
+        return await self._reader.get(run_id)
+
     async def tree(self, run_id: str) -> RunTree:
         """Return a run and all runs inside it.
 

@@ -115,10 +115,12 @@ class RunLookup:
 
     async def find_output(self, run_id: str) -> object:
         """Return the output of a run that has completed; `None` for any other."""
-        if await self.is_process(run_id):
-            process = await self.process(run_id)
-            return process.result if process.status is RunStatus.COMPLETED else None
-        return read_output(await self.find_tree(run_id))
+        if self.processes.find(run_id) is None:
+            record = await self.record(run_id)
+            if record.kind != PROCESS_KIND:
+                return read_output((await self._runs.load_state(record)).tree)
+        process = await self.process(run_id)
+        return process.result if process.status is RunStatus.COMPLETED else None
 
     async def find_tree(self, run_id: str) -> Checkpoint:
         """Return the checkpoint of a run, as it is stored.

@@ -113,6 +113,7 @@ class Node:
         self._worker = Worker(
             platform,
             name=f"{name}-{self.instance}",
+            lease=self._lease,
             max_parallel=max_concurrent,
             find_names=self._find_names,
             on_rest=self._report,

@@ -80,7 +80,7 @@ class TaskHandler(RequestHandler):
         self._settings = settings
         self._documents = TaskDocuments(platform.store)
         self._views = TaskViews(RunStore(platform.store), settings)
-        self.notifier = Notifier(self._documents, self._views, settings)
+        self.notifier = Notifier(self._documents, self._views, settings, platform.services.clock)
         self.executor = TaskExecutor(platform, runnable, settings, self.notifier.notify)
         self.closing = asyncio.Event()
         self._intake = TaskIntake(self.executor, self._documents, self._views, settings)

@@ -49,9 +49,14 @@ def link_pictures(value: JsonValue, address: str) -> JsonValue:
     return {key: link_pictures(item, address) for key, item in value.items()}
 
 
+def has_picture(text: str) -> bool:
+    """Return whether JSON text of an event may have a picture in it."""
+    return _IMAGE in text
+
+
 def link_event(text: str, address: str) -> str:
     """Return an event as JSON text with addresses of pictures, of which stored events have only the names."""
-    return to_json(link_pictures(from_json(text), address)).decode() if _IMAGE in text else text
+    return to_json(link_pictures(from_json(text), address)).decode() if has_picture(text) else text
 
 
 def find_picture(value: JsonValue, name: str) -> Image | None:

@@ -13,11 +13,11 @@ from tactician.events import Event, find_event_type
 from tactician.frozen import frozen
 from tactician.platform import EventFeed, FeedEntry, RecordedEvent
 from tactician.process import ProcessEnded
-from tactician.runs import RunEnded, RunStatus
-from tactician.serve.api.forms.pictures import find_picture_address, link_event, link_pictures
+from tactician.runs import RunEnded
+from tactician.serve.api.forms.pictures import find_picture_address, has_picture, link_event, link_pictures
 from tactician.serve.api.forms.visibility import READERS, find_owner
 from tactician.serve.api.runs.history import create_end, read_earlier
-from tactician.serve.api.runs.lookup import find_run, present_run
+from tactician.serve.api.runs.lookup import find_run, find_status, present_run
 from tactician.serve.api.serving.operations import ApiOperation, Call
 from tactician.serve.api.serving.sse import COMMENT, format_event
 from tactician.serve.problems import ApiError
@@ -38,7 +38,7 @@ _EVENT_QUERY: Final = {
 async def stream_run(call: Call) -> Response:
     """Send the events of a run: those after `Last-Event-ID`, or all that are known, and those to come."""
     run_id = call.find_id("run_id")
-    await find_run(call, run_id)
+    await find_status(call, run_id)
     return _stream(call, run_id)
 
 
@@ -116,8 +116,10 @@ class _EventChoice:
         return True
 
     def _format(self, entry: FeedEntry) -> str:
-        link = partial(link_pictures, address=find_picture_address(entry.root, self.base))
-        text = entry.format_briefly(link, self.base) if self.is_brief else entry.format(link, self.base)
+        write = entry.format_briefly if self.is_brief else entry.format
+        if has_picture(text := write()):
+            link = partial(link_pictures, address=find_picture_address(entry.root, self.base))
+            text = write(link, f"pictures at {self.base}")
         return format_event(text, kind=entry.type, id=f"{self.feed.session}-{entry.number}")
 
 
@@ -132,15 +134,16 @@ async def _events(call: Call, run_id: str | None, after: int, choice: _EventChoi
     for batch in _split(earlier):
         if text := choice.format_earlier(batch):
             yield text
-    if run_id is None or not await _has_ended(call, run_id):
+    has_ended = run_id is not None and await _has_ended(call, run_id)
+    if not has_ended:
         async with aclosing(feed.read(root, after)) as batches:
             async for entries in batches:
                 after = entries[-1].number if entries else after
                 if text := choice.format(entries) if entries else COMMENT:
                     yield text
-                if run_id is not None and await _ends_with(call, run_id, entries):
+                if has_ended := run_id is not None and await _ends_with(call, run_id, entries):
                     break
-    if run_id is not None and await _has_ended(call, run_id):
+    if run_id is not None and (has_ended or await _has_ended(call, run_id)):
         for late in feed.replay_batches(root, after):
             if text := choice.format(late):
                 yield text
@@ -175,7 +178,7 @@ async def _ends_with(call: Call, run_id: str, entries: Sequence[FeedEntry]) -> b
 
 
 async def _has_ended(call: Call, run_id: str) -> bool:
-    return RunStatus((await find_run(call, run_id)).status).is_terminal
+    return (await find_status(call, run_id)).is_terminal
 
 
 def _is_end(entry: FeedEntry | RecordedEvent, run_id: str) -> bool:

@@ -73,4 +73,4 @@ def create_end(run: RunView, earlier: Iterable[RecordedEvent]) -> Event:
 def _read_entries(entries: Iterable[FeedEntry]) -> Iterator[Event]:
     """Yield the events of entries, without the words of runs that are not captured."""
     for entry in entries:
-        yield entry.event if entry.capture is not CaptureMode.OFF else event_from_json(entry.format(place="store"))
+        yield entry.event if entry.capture is not CaptureMode.OFF else event_from_json(entry.format())

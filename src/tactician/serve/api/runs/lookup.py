@@ -23,6 +23,21 @@ async def find_run(call: Call, run_id: str) -> RunView:
     return (await find_tree(call, run_id)).run
 
 
+async def find_status(call: Call, run_id: str) -> RunStatus:
+    """Return the status of a run that the caller may see, from its record alone, without the runs inside it.
+
+    Raises:
+        RunNotFoundError: when the run does not exist.
+    """
+    try:
+        record = await call.server.runs.find(run_id)
+    except RunNotFoundError:  # it is kept as a part of another only
+        return RunStatus((await find_run(call, run_id)).status)
+    if not sees_run(call.person, record.header.user):
+        raise _not_found(run_id)
+    return record.status
+
+
 async def find_tree(call: Call, run_id: str) -> RunTree:
     """Return a run that the caller may see, and the runs inside it.
 
@@ -86,7 +101,10 @@ async def present_run(call: Call, run_id: str, *, has_answered: bool = False) ->
     Raises:
         RunNotFoundError: when the run does not exist.
     """
-    view = (await _load_tree(call, run_id)).run
+    try:
+        view = await call.server.platform.view_run(run_id)
+    except RunNotFoundError:  # it is kept as a part of another only
+        view = (await _load_tree(call, run_id)).run
     if sees_run(call.person, view.user):
         return show_run(view, call.viewer, await find_result(call, view))
     concealed = conceal_run(view, call.viewer)
