@@ -116,7 +116,7 @@ class TestCodeMode:
         code = CodeTool(
             [acme.look_up, calculator, read_file.within("notes")],
             name="script",
-            limits=CodeLimits(seconds=2.0, calls=3),
+            limits=CodeLimits(seconds=2.0, calls=3, state=0),
             needs_approval=is_long,
         )
         (built,) = go_round(Agent("Coder", model="acme/model", tools=[code, acme.look_up])).spec.tools.providers

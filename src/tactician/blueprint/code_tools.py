@@ -19,23 +19,18 @@ from tactician.blueprint.built_in_tools import (
 )
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.functions import find_function
-from tactician.blueprint.schema_base import Flag, Name, Part, Positive, Seconds, ToolName
+from tactician.blueprint.schema_base import Flag, Name, Part, ToolName, convert_type
 from tactician.code_mode import CodeLimits, CodeTool
+from tactician.documents import form_of
 from tactician.errors import MissingExtraError
 from tactician.tools import RunnableTool, Tool, ToolLike
 
 _NAME: Final = "run_code"
 
 
+@form_of(CodeLimits, convert=convert_type, is_optional=True)
 class CodeLimitsPart(Part):
     """Limits of a script: seconds, bytes and numbers."""
-
-    seconds: Seconds | None = None
-    memory: Positive | None = None
-    recursion: Positive | None = None
-    calls: Positive | None = None
-    output: Positive | None = None
-    code: Positive | None = None
 
 
 class CodeToolPart(Part):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tactician.amounts import Count, Positive, Seconds
 from tactician.errors import MissingExtraError
 from tactician.extras import describe_install
 from tactician.frozen import frozen
@@ -26,13 +27,13 @@ class CodeLimits:
         state: bytes of the variables that the next script finds again; 0 to keep none.
     """
 
-    seconds: float = 5.0
-    memory: int = 100_000_000
-    recursion: int = 200
-    calls: int = 100
-    output: int = 50_000
-    code: int = 50_000
-    state: int = 250_000
+    seconds: Seconds = 5.0
+    memory: Positive = 100_000_000
+    recursion: Positive = 200
+    calls: Positive = 100
+    output: Positive = 50_000
+    code: Positive = 50_000
+    state: Count = 250_000
 
     def to_monty(self) -> pydantic_monty.ResourceLimits:
         """Return the limits for the sandbox."""
