@@ -16,8 +16,13 @@ from tactician.blueprint import Blueprint
 from tactician.documents import read_document, substitute_variables
 from tactician.errors import TacticianError
 from tactician.llm import ModelRouter, Responder
+from tactician.llm.wire.sse import SseDecoder
+from tactician.rag.text_query import parse_question, parse_text_query
 from tactician.text import escape_controls, replace_surrogates, strip_code_fence
 from tactician.tools import repair_arguments
+from tactician.tools.builtin.arithmetic import MAX_LENGTH, calculate
+from tactician.tools.builtin.json_path import find_value
+from tactician.tools.builtin.page_text import extract_text, extract_title
 from tests.support.effort import FUZZED, examples
 
 _SECONDS = 1.0
@@ -149,3 +154,24 @@ def test_texts(text: str) -> None:
 def test_a_blueprint_with_a_secret_in_a_long_text_is_found_soon() -> None:
     for text in ("-----BEGIN " * 20_000, "eyJa." * 20_000, "://a:" * 20_000, "key " * 20_000):
         run(lambda text=text: Blueprint.from_data({"type": "agent", "name": text}).build(environment={"A_KEY": text}))  # type: ignore[misc]
+
+
+_REPEATED = (
+    *("(", "[", "-", "1+", "9**", "a.", "[0]", "..", "<a ", "<div>", "<!--", "&amp;", '"', "+a ", '"a" ', "~"),
+    *("data: x\n\n", "data:\n", "\r\n", "\n", "漢", "a-"),
+)
+_READERS: dict[str, Callable[[str], object]] = {
+    "sums": lambda text: calculate(text[:MAX_LENGTH]),
+    "paths": lambda text: find_value({"a": [1]}, text[:900]),
+    "pages": extract_text,
+    "titles": extract_title,
+    "queries": parse_text_query,
+    "questions": parse_question,
+    "events of models": lambda text: [decoder := SseDecoder(), decoder.feed(text.encode()), decoder.close()],
+}
+
+
+@pytest.mark.parametrize("name", _READERS)
+@pytest.mark.parametrize("piece", _REPEATED)
+def test_what_repeats_for_long_is_read_soon(name: str, piece: str) -> None:
+    run(lambda: _READERS[name](piece * (80_000 // len(piece))), ValueError)

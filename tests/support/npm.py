@@ -16,6 +16,7 @@ SERVERS: Final = (
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-filesystem@2026.8.31",
 )
+CONFORMANCE: Final = ("@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@24")
 _FOLDER = Path(__file__).parents[2] / "build" / "npm"
 
 

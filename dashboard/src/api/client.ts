@@ -49,10 +49,15 @@ export async function send(url: URL, options: RequestInit = {}): Promise<Respons
   const headers = new Headers(options.headers);
   const token = sessionStorage.getItem(TOKEN_KEY);
   if (token !== null) headers.set("authorization", `Bearer ${token}`);
-  const response = await fetch(url, { cache: "no-store", ...options, headers });
+  const response = await fetch(url, { cache: "no-store", ...options, headers }).catch(explain);
   if (response.ok) return response;
   if (response.status === 401) needsToken.value = true;
   throw new ApiProblem(response.status, await readProblem(response));
+}
+
+/** Say what the browser's `TypeError` means; everything else keeps its reason. */
+function explain(error: unknown): never {
+  throw error instanceof TypeError ? new Error("The server cannot be reached.") : error;
 }
 
 export async function get<T>(

@@ -41,6 +41,11 @@ export function readConversation(id: string, signal?: AbortSignal): Promise<Conv
   return get<ConversationForm>(`api/conversations/${encodeURIComponent(id)}`, {}, signal);
 }
 
+/** Return a key with which the server takes a message once, however often it is sent. */
+export function createKey(): string {
+  return crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+}
+
 /**
  * Send a message in a conversation and return the answer; `onText` takes the text so far.
  *
@@ -50,9 +55,9 @@ export async function sendMessage(
   conversation: string,
   agent: AgentForm,
   message: string,
+  key: string,
   onText: (text: string) => void,
 ): Promise<AnswerTextForm> {
-  const key = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
   const body = JSON.stringify({ agent: agent.id, message, idempotency_key: key });
   for (let attempt = 1; ; attempt++) {
     try {

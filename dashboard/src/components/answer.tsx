@@ -16,22 +16,28 @@ interface AnswerProps {
   entry: OpenRequestForm;
   /** True when nothing waits for the answer any more, which the text that somebody wrote outlives. */
   isClosed: boolean;
+  /** Called before an answer is sent: until the server has replied, the request may be gone because of it. */
+  onSend?: (entry: OpenRequestForm) => void;
   onAnswered: (entry: OpenRequestForm) => void;
+  /** Called when the server refuses an answer, which may be sent again. */
+  onRefused?: (entry: OpenRequestForm) => void;
   /** Called when the run does not wait for the answer any more. */
   onTooLate: (entry: OpenRequestForm) => void;
 }
 
-export function Answer({ entry, isClosed, onAnswered, onTooLate }: AnswerProps) {
+export function Answer({ entry, isClosed, onSend, onAnswered, onRefused, onTooLate }: AnswerProps) {
   const { request } = entry;
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
   const reply = async (answer: Reply): Promise<void> => {
     setBusy(true);
     setProblem("");
+    onSend?.(entry);
     try {
       await api.answer(entry.run_id, { request: request.id, ...answer });
       onAnswered(entry);
     } catch (error) {
+      onRefused?.(entry);
       if (error instanceof ApiProblem && error.status === 409) onTooLate(entry);
       else setProblem((error as Error).message);
     } finally {

@@ -322,7 +322,7 @@ interface LabelledProps extends Omit<FieldProps, "children"> {
 function Labelled({ schema, place, label, problems, isRequired, children }: LabelledProps) {
   const id = useId();
   const problem = problems[place];
-  const hint = [schema["description"], describeLimits(schema)].filter((part) => part).join(" · ");
+  const hint = describeField(schema, label);
   const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter((part) => part).join(" ");
   const attributes: ControlAttributes = {
     id,
@@ -352,7 +352,14 @@ function Labelled({ schema, place, label, problems, isRequired, children }: Labe
   );
 }
 
+/** Return what a field is for and its limits: not what the label says already. */
+function describeField(schema: Schema, label = ""): string {
+  const { description } = schema;
+  const repeats = String(description).toLowerCase() === `the ${label.toLowerCase()}`;
+  return [repeats ? "" : description, describeLimits(schema)].filter((part) => part).join(" · ");
+}
+
 function Help({ schema }: { schema: Schema }) {
-  const hint = [schema["description"], describeLimits(schema)].filter((part) => part).join(" · ");
+  const hint = describeField(schema);
   return hint === "" ? null : <p class="field-hint">{hint}</p>;
 }

@@ -62,7 +62,9 @@ export class TimeScale {
     const ticks: { place: number; seconds: number }[] = [];
     for (const seconds of places) {
       const place = this.place(this.start + seconds);
-      if (ticks.length === 0 || place - ticks.at(-1)!.place > 0.7 / count) ticks.push({ place, seconds });
+      const last = ticks.at(-1);
+      const room = last?.seconds === 0 ? 0.3 : 0.7; // "0" is short
+      if (last === undefined || place - last.place > room / count) ticks.push({ place, seconds });
     }
     return ticks;
   }

@@ -82,6 +82,7 @@ const TROUBLES = new Set(["OutputRejected", "RequestRetried", "CircuitOpened", "
 const RESUMABLE = new Set<SpanKind>(["run", "action", "task", "phase", "review"]);
 /** Statuses of a run that goes on later. */
 const WAITING = new Set(["waiting", "paused", "stuck", "resting"]);
+const END_WORDS: Readonly<Record<string, string>> = { failed: "failed", terminated: "was terminated", killed: "was killed" };
 const RESTING = new Set([...WAITING, "interrupted"]);
 
 export class TraceModel {
@@ -236,7 +237,7 @@ export class TraceModel {
       return;
     }
     for (const reason of [event["failure"], event["error"]]) {
-      if (typeof reason === "string") this.report(event, `${span.name} is ${span.status}`, reason);
+      if (typeof reason === "string") this.report(event, `${span.name} ${END_WORDS[span.status] ?? `is ${span.status}`}`, reason);
     }
   }
 

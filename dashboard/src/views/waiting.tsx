@@ -1,6 +1,7 @@
 /** Requests that wait for people: a queue, and the answer to the one that is chosen. */
 
 import { computed } from "@preact/signals";
+import type { ComponentProps } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { OpenRequestForm } from "../api/overview";
@@ -9,7 +10,9 @@ import { Answer } from "../components/answer";
 import { Badge } from "../components/badge";
 import { EmptyState, Loading, ProblemNote } from "../components/empty";
 import { Fact, Page } from "../components/page";
+import { findReviewForm } from "../components/review-answer";
 import { clip, formatAge, formatDuration, formatFullTime } from "../lib/format";
+import { asSchema } from "../lib/schema";
 import { replaceAddress } from "../address";
 import { linkTo, type ViewProps } from "../links";
 import { now } from "../state/clock";
@@ -105,7 +108,9 @@ export default function WaitingView({ query }: ViewProps) {
           <Detail
             key={keyOf(current)}
             entry={current}
-            isClosed={kept !== null}
+            isClosed={kept !== null && !closing.isSent(kept)}
+            onSend={(entry) => closing.send(entry)}
+            onRefused={(entry) => closing.unsend(entry)}
             onAnswered={finish}
             onTooLate={tooLate}
             onTouch={() => closing.touch(current)}
@@ -124,6 +129,7 @@ class Closing {
   private touched = "";
   private closed: OpenRequestForm | null = null;
   private readonly finished = new Set<string>();
+  private readonly sent = new Set<string>();
 
   /** Return the request that is closed, although somebody was writing an answer to it: the text stays. */
   keep(next: OpenRequestForm | null): OpenRequestForm | null {
@@ -132,6 +138,7 @@ class Closing {
       this.current = next;
       return null;
     }
+    if (this.isSent(current)) return current;
     if (!this.finished.has(keyOf(current))) {
       this.closed ??= current;
       if (this.touched === keyOf(current)) return current;
@@ -151,7 +158,21 @@ class Closing {
     this.touched = keyOf(entry);
   }
 
+  send(entry: OpenRequestForm): void {
+    this.sent.add(keyOf(entry));
+  }
+
+  unsend(entry: OpenRequestForm): void {
+    this.sent.delete(keyOf(entry));
+  }
+
+  /** Return whether an answer of this page is on its way, which may be what has closed the request. */
+  isSent(entry: OpenRequestForm): boolean {
+    return this.sent.has(keyOf(entry));
+  }
+
   finish(entry: OpenRequestForm): void {
+    this.unsend(entry);
     this.finished.add(keyOf(entry));
   }
 
@@ -228,7 +249,7 @@ function QueueRow({ entry, isCurrent, onChoose }: QueueRowProps) {
         </span>
         <span class="queue-row-text">{clip(request.prompt, 90)}</span>
         <span class="queue-row-foot">
-          <KindBadge kind={request.kind} />
+          <KindBadge request={request} />
           {request.role !== null && <span class="muted">{request.role}</span>}
           <span class="muted">{formatAge(entry.since, now.value)}</span>
         </span>
@@ -237,7 +258,8 @@ function QueueRow({ entry, isCurrent, onChoose }: QueueRowProps) {
   );
 }
 
-function KindBadge({ kind }: { kind: string }) {
+function KindBadge({ request }: { request: RequestForm }) {
+  const kind = request.kind === "form" && findReviewForm(asSchema(request.form)) !== null ? "review" : request.kind;
   return <Badge tone={kind === "approval" ? "wait" : "plain"} label={kind} />;
 }
 
@@ -253,17 +275,14 @@ function Deadline({ entry, isShort = false }: { entry: OpenRequestForm; isShort?
   );
 }
 
-interface DetailProps {
-  entry: OpenRequestForm;
-  isClosed: boolean;
-  onAnswered: (entry: OpenRequestForm) => void;
-  onTooLate: (entry: OpenRequestForm) => void;
+interface DetailProps extends ComponentProps<typeof Answer> {
   /** Called when somebody writes an answer. */
   onTouch: () => void;
   onGoOn: () => void;
 }
 
-function Detail({ entry, isClosed, onAnswered, onTooLate, onTouch, onGoOn }: DetailProps) {
+function Detail({ onTouch, onGoOn, ...answer }: DetailProps) {
+  const { entry, isClosed } = answer;
   const { request } = entry;
   const panel = useRef<HTMLElement>(null);
   useEffect(() => panel.current?.scrollTo(0, 0), []);
@@ -275,7 +294,7 @@ function Detail({ entry, isClosed, onAnswered, onTooLate, onTouch, onGoOn }: Det
       </header>
       <div class="panel-body">
         <div class="facts">
-          <KindBadge kind={request.kind} />
+          <KindBadge request={request} />
           <Fact label="Role">{request.role ?? "any"}</Fact>
           <Fact label="Deadline">
             <Deadline entry={entry} />
@@ -294,7 +313,7 @@ function Detail({ entry, isClosed, onAnswered, onTooLate, onTouch, onGoOn }: Det
           </div>
         )}
         <div onInput={onTouch}>
-          <Answer entry={entry} isClosed={isClosed} onAnswered={onAnswered} onTooLate={onTooLate} />
+          <Answer {...answer} />
         </div>
       </div>
     </section>

@@ -62,8 +62,8 @@ class Ensemble(EnsembleRunnable[T_co]):
 
     Args:
         name: the name.
-        tasks: the tasks; loops, graphs, map-reduces and other ensembles stand in the place of a task. The output of the
-            last task in the list is the output of the ensemble.
+        tasks: the tasks; loops, graphs, map-reduces and other ensembles stand in the place of a task. The
+            output of a sequence is that of its last task; in parallel, of the task that no other reads.
         phases: groups of tasks instead of tasks. The last phase's output is the output of the ensemble.
         description: the purpose, for the choice between agents; a list of the tasks by default.
         agents: the agents that may do tasks; the agents of the tasks by default.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Request, Route, expect
 
 from tactician import Agent, OperationContext, Planner, UserMessage, action, planned_agent, tool
 from tactician.llm import ToolCall
@@ -130,10 +131,50 @@ def test_an_answer_comes_although_the_connection_breaks(office: Office, open_pag
     assert len(tried) == 3
 
 
+def read_key(request: Request) -> str:
+    return str(json.loads(request.post_data or "{}")["idempotency_key"])
+
+
+def test_a_message_that_the_server_has_not_taken_comes_back_to_the_field(office: Office, open_page: OpenPage) -> None:
+    page = open_page("agents/greeter?try=chat")
+    keys: list[str] = []
+
+    def refuse(route: Route) -> None:
+        keys.append(read_key(route.request))
+        route.fulfill(status=429, json={"error": {"type": "TooManyRequests", "message": "Too many requests."}})
+
+    page.route("**/messages", refuse)
+    field = page.get_by_role("textbox", name="Message")
+    field.fill("Good morning")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Too many requests.")
+    expect(field).to_have_value("Good morning")
+    expect(page.get_by_role("log")).not_to_contain_text("Good morning")
+    page.unroute("**/messages")
+    with page.expect_request("**/messages") as sent:
+        page.keyboard.press("Enter")
+    assert read_key(sent.value) == keys[0]
+    expect(page.get_by_role("log")).to_contain_text("Hello.")
+    expect(page.get_by_role("log").locator(".role")).to_have_text(["user", "Greeter"])
+
+
+def test_a_message_whose_run_failed_stays_and_leads_to_the_run(office: Office, open_page: OpenPage) -> None:
+    page = open_page("agents/broken?try=chat")
+    page.get_by_role("textbox", name="Message").fill("Hi")
+    page.keyboard.press("Enter")
+    expect(page.locator(".chat .problem")).not_to_be_empty()
+    expect(page.get_by_role("log")).to_contain_text("Hi")
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("")
+    page.get_by_role("link", name="Open the run").click()
+    page.get_by_role("tab", name="Problems").click()
+    expect(page.get_by_text("Broken failed", exact=True).first).to_be_visible()
+
+
 def test_an_ensemble_has_a_field_for_each_value(office: Office, open_page: OpenPage) -> None:
     page = open_page("agents/newsroom")
     expect(page.get_by_role("tab", name="Chat")).to_have_count(0)
     page.get_by_label("Topic").fill("frogs")
+    expect(page.locator(".field-hint")).to_have_count(0)  # "the topic" says nothing that the label does not say
     page.get_by_role("button", name="Start run").click()
     expect(page.locator(".page-head")).to_contain_text("waiting")
     run_id = page.url.rpartition("/")[2]

@@ -193,6 +193,14 @@ def test_the_network_is_gone_when_the_run_ends(scene: Scene) -> None:
     scene.expect_end()
 
 
+def test_a_page_says_in_words_that_the_server_is_gone(open_page: OpenPage) -> None:
+    page = open_page("agents")
+    page.route("**/api/requests", lambda route: route.abort())
+    page.get_by_role("link", name="Waiting").click()
+    page.reload()
+    expect(page.get_by_role("alert")).to_have_text("The server cannot be reached. Trying again…")
+
+
 def test_an_old_answer_does_not_replace_a_newer_one(office: Office, open_page: OpenPage) -> None:
     """The list asks first, and is answered last, when the page of the run has the end already."""
     run = office.start_run("stepper", "Go")
@@ -206,7 +214,7 @@ def test_an_old_answer_does_not_replace_a_newer_one(office: Office, open_page: O
     wait_for_request(page, network)
     _STEPS.release(2)
     expect(page.get_by_text("completed").first).to_be_visible()
-    with page.expect_response("**/api/runs?limit=1000**"):
+    with page.expect_response("**/api/runs?limit=1000**", timeout=30_000):
         network.release()
     page.goto(f"{office.pages}#/runs")
     row = page.get_by_role("row").filter(has=page.locator(f'a[href$="{run}"]'))

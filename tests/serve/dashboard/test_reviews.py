@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tactician import Ensemble, Phase, PhaseReview, Review, Task
 from tactician.ensemble import OnTimeout
@@ -118,6 +118,7 @@ class TestDeadlines:
         office.wait_for(office.start_run(effect, {"topic": "frogs"}), "waiting")
         page = open_page("waiting")
         expect(page.locator(".detail .facts")).to_contain_text(words)
+        expect(page.locator(".detail .badge")).to_have_text("review")
 
     def test_a_text_outlives_its_request(self, office: Office, open_page: OpenPage) -> None:
         run_id = office.start_run("newsroom", {"topic": "frogs"})
@@ -145,6 +146,23 @@ class TestDeadlines:
         page.get_by_role("button", name="Continue with this text").click()
         expect(page.get_by_role("alert").filter(has_text="Somebody else has answered this")).to_be_visible()
         expect(page.get_by_label("New text")).to_have_value("Frogs hear.")
+
+    def test_an_answer_that_is_on_its_way_is_nobody_elses(self, office: Office, open_page: OpenPage) -> None:
+        run_id = office.start_run("newsroom", {"topic": "frogs"})
+        office.wait_for(run_id, "waiting")
+        page = open_page("waiting")
+        routes: list[Route] = []
+        page.route("**/answers", lambda route: routes.append(route))
+        page.get_by_role("button", name="Edit", exact=True).click()
+        page.get_by_label("New text").fill("Frogs hear.")
+        page.get_by_role("button", name="Continue with this text").click()
+        expect(page.get_by_role("button", name="Continue with this text")).to_be_disabled()
+        response = routes[0].fetch()  # the server has the answer, and the page not yet the response
+        expect(page.locator(".queue-row").filter(has_text="newsroom")).to_have_count(0)
+        expect(page.get_by_label("New text")).to_have_value("Frogs hear.")
+        expect(page.get_by_role("alert")).to_have_count(0)
+        routes[0].fulfill(response=response)
+        expect(page.get_by_role("status")).to_contain_text("Answered: ")
 
     def test_the_time_is_over(self, office: Office, open_page: OpenPage) -> None:
         run_id = office.start_run("continue", {"topic": "frogs"})

@@ -1,14 +1,9 @@
-"""The conformance suite of the protocol, against agents and tools that are published.
-
-The long form needs the suite: `npm install node@24 @modelcontextprotocol/conformance@0.2.0-alpha.12`, and the folder
-`node_modules/.bin` on the PATH.
-"""
+"""MCP's conformance suite, server scenarios, against agents and tools that are published."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -22,10 +17,10 @@ import yaml
 from tests.serve.mcp.conformance_server import publisher
 from tests.serve.mcp.kitchen import ERAS, Era, connect, read
 from tests.support.effort import EFFORT
+from tests.support.npm import CONFORMANCE, find_npm_program
 
 FOLDER = Path(__file__).parent
 EXPECTED: dict[str, dict[str, str]] = yaml.safe_load((FOLDER / "expected_failures.yml").read_text(encoding="utf-8"))
-SUITE = shutil.which("conformance")
 LEAST = {"2025-03-26": 1, "2025-06-18": 25, "2025-11-25": 30, "2026-07-28": 30}
 """Scenarios that each revision has at least."""
 TASKS = ("lifecycle", "capability-negotiation", "wire-fields", "request-state-removal", "mrtr-input", "request-headers")
@@ -63,27 +58,30 @@ def address() -> Iterator[str]:
 
 
 @pytest.mark.soak
-@pytest.mark.skipif(EFFORT == 1 or SUITE is None, reason="needs the suite, which npm installs: run `make soak`")
+@pytest.mark.skipif(EFFORT == 1, reason="the suite is part of `make soak`")
 @pytest.mark.parametrize("revision", list(EXPECTED))
 def test_all_other_scenarios_pass(address: str, revision: str, tmp_path: Path) -> None:
-    assert SUITE is not None
-    command = [SUITE, "server", "--url", address, "--suite", "all", "--spec-version", revision, "-o", str(tmp_path)]
-    subprocess.run(command, check=False, capture_output=True, timeout=300)
-    results = {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in tmp_path.rglob("checks.json")}
+    results = _run_suite(address, tmp_path, "--suite", "all", "--spec-version", revision)
     assert len(results) >= LEAST[revision]
     failed = {name for name, checks in results.items() if any(one["status"] not in PASSED for one in checks)}
     assert {_name_scenario(name) for name in failed} == set(EXPECTED[revision])
 
 
 @pytest.mark.soak
-@pytest.mark.skipif(EFFORT == 1 or SUITE is None, reason="needs the suite, which npm installs: run `make soak`")
+@pytest.mark.skipif(EFFORT == 1, reason="the suite is part of `make soak`")
 @pytest.mark.parametrize("scenario", [*TASKS, *MORE_TASKS])
 def test_the_tasks_extension(address: str, scenario: str, tmp_path: Path) -> None:
-    assert SUITE is not None
-    command = [SUITE, "server", "--url", address, "--scenario", f"tasks-{scenario}", "-o", str(tmp_path)]
-    subprocess.run(command, check=False, capture_output=True, timeout=120)
-    (checks,) = [json.loads(path.read_text(encoding="utf-8")) for path in tmp_path.rglob("checks.json")]
-    assert [one for one in checks if one["status"] not in PASSED] == []
+    (checks,) = _run_suite(address, tmp_path, "--scenario", f"tasks-{scenario}").values()
+    assert [check for check in checks if check["status"] not in PASSED] == []
+
+
+def _run_suite(address: str, folder: Path, *options: str) -> dict[str, list[dict[str, str]]]:
+    """Return the checks of each scenario."""
+    suite = find_npm_program("conformance", CONFORMANCE)
+    path = os.pathsep.join([str(suite.parent), os.environ["PATH"]])
+    command = [str(suite), "server", "--url", address, *options, "-o", str(folder)]
+    subprocess.run(command, check=False, capture_output=True, timeout=300, env={**os.environ, "PATH": path})
+    return {file.parent.name: json.loads(file.read_text(encoding="utf-8")) for file in folder.rglob("checks.json")}
 
 
 def _arguments(port: int) -> list[str]:

@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { api, ApiProblem } from "../../api/client";
-import { type ConversationForm, readConversation, sendMessage } from "../../api/conversation";
+import { type ConversationForm, createKey, readConversation, sendMessage } from "../../api/conversation";
 import type { AgentForm, Json, RunForm } from "../../api/types";
 import { Answer } from "../../components/answer";
 import { ProblemNote } from "../../components/empty";
@@ -31,7 +31,7 @@ export function ChatTab({ agent, id }: { agent: AgentForm; id: string | null }) 
 }
 
 function createId(): string {
-  const id = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+  const id = createKey();
   fresh.add(id);
   return id;
 }
@@ -41,9 +41,11 @@ function Chat({ agent, id }: { agent: AgentForm; id: string }) {
   const run = useSignal<RunForm | null>(null);
   const partial = useSignal<string | null>(null);
   const problem = useSignal("");
+  const failure = useSignal("");
   const text = useSignal("");
   const end = useRef<HTMLDivElement>(null);
   const wanted = useRef<string | null>(null);
+  const unsent = useRef({ message: "", key: "" });
   const refresh = useMemo(
     () =>
       new Refresh({
@@ -74,20 +76,36 @@ function Chat({ agent, id }: { agent: AgentForm; id: string }) {
     event.preventDefault();
     const message = text.value.trim();
     if (message === "" || partial.value !== null) return;
-    text.value = problem.value = partial.value = "";
+    text.value = failure.value = partial.value = "";
     messages.value = [...messages.value, { role: "user", content: message }];
     fresh.delete(id);
+    const key = unsent.current.message === message ? unsent.current.key : createKey();
+    unsent.current = { message: "", key: "" };
     try {
-      const answer = await sendMessage(id, agent, message, (piece) => (partial.value = piece));
+      const answer = await sendMessage(id, agent, message, key, (piece) => (partial.value = piece));
       wanted.current = answer.run_id;
       if (answer.text !== "") messages.value = [...messages.value, { role: "assistant", content: answer.text }];
-      partial.value = null;
-      refresh.renew();
     } catch (error) {
-      problem.value = (error as Error).message;
+      failure.value = (error as Error).message;
+      wanted.current = null;
+      if (!(await isTaken(message))) {
+        text.value ||= message;
+        unsent.current = { message, key };
+      }
     } finally {
       partial.value = null;
+      refresh.renew();
     }
+  };
+  /** Show what the server has, and return whether that ends with this message. */
+  const isTaken = async (message: string): Promise<boolean> => {
+    try {
+      messages.value = (await readMessages(id)).messages;
+    } catch {
+      messages.value = messages.value.slice(0, -1);
+      return false;
+    }
+    return field(messages.value.at(-1) ?? null, "content") === message;
   };
   return (
     <div class="chat">
@@ -95,12 +113,12 @@ function Chat({ agent, id }: { agent: AgentForm; id: string }) {
       <div class="messages" role="log" aria-label={`Chat with ${agent.name}`} tabIndex={0}>
         {messages.value.length === 0 && <p class="muted">Each message continues the conversation.</p>}
         {messages.value.map((message, index) => (
-          <MessageView key={index} message={message} />
+          <MessageView key={index} message={message} speaker={agent.name} />
         ))}
         {run.value !== null && <Questions run={run.value} onAnswered={() => refresh.renew()} />}
         {partial.value !== null && (
           <article class="message assistant partial">
-            <RoleName role="model" />
+            <RoleName role={agent.name} />
             <span class="text">{partial.value}</span>
           </article>
         )}
@@ -111,7 +129,7 @@ function Chat({ agent, id }: { agent: AgentForm; id: string }) {
           <a href={linkTo(`runs/${encodeURIComponent(run.value.id)}`)}>Open the run</a>
         </p>
       )}
-      <ProblemNote message={problem.value} />
+      <ProblemNote message={failure.value || problem.value} />
       <form class="chat-form" onSubmit={submit} onKeyDown={submitByKey}>
         <label class="visually-hidden" for="chat-text">
           Message

@@ -8,7 +8,7 @@ import { field } from "../../state/span-events";
 
 const LONG = 1500;
 
-export function MessageView({ message }: { message: Json }) {
+export function MessageView({ message, speaker = "model" }: { message: Json; speaker?: string }) {
   const role = String(field(message, "role") ?? "");
   if (role === "system") {
     return (
@@ -23,7 +23,7 @@ export function MessageView({ message }: { message: Json }) {
   if (role === "tool") return <ToolResultView message={message} />;
   return (
     <article class={`message ${role}`}>
-      <RoleName role={role === "assistant" ? "model" : role} />
+      <RoleName role={role === "assistant" ? speaker : role} />
       {partsOf(message).map((part, index) => (
         <PartView key={index} part={part} />
       ))}

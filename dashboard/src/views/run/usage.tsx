@@ -14,7 +14,7 @@ export function UsageByModel({ details }: { details: RunDetailsForm }) {
         <caption class="visually-hidden">Tokens and cost by model</caption>
         <thead>
           <tr>
-            {["Model", "Calls", "Tokens in", "cached", "Tokens out", "thinking", "Cost"].map((title, index) => (
+            {["Model", "Calls", "Tokens in", "Cached", "Tokens out", "Thinking", "Cost"].map((title, index) => (
               <th key={title} scope="col" class={index === 0 ? "" : "number"}>
                 {title}
               </th>
