@@ -20,6 +20,7 @@ from tactician import (
     planned_agent,
     state,
 )
+from tactician.agents import combine_specs
 from tactician.errors import DeclarationError
 from tactician.testing import ScriptedModel
 
@@ -305,6 +306,15 @@ def test_a_class_that_is_not_decorated() -> None:
     assert find_problems(Correct()) == (
         "it is not a Runnable; decorate the class with @planned_agent(description=...)",
     )
+
+
+def test_a_spec_is_told_how_it_becomes_an_agent() -> None:
+    @planned_agent(description="d")
+    class Decorated(Correct):
+        pass
+
+    spec = combine_specs([Decorated()])
+    assert find_problems(spec) == ("it is not a Runnable; make an agent of the spec: PlannedAgent.of(spec)",)
 
 
 def test_the_class_instead_of_an_instance() -> None:
