@@ -26,7 +26,7 @@ TACTICIAN = Contender(
     "tactician",
     "tactician",
     # aiohttp is loaded by the first call; named here, because the others have loaded their HTTP client by then.
-    "import aiohttp; from tactician import Agent, Platform, tool; from tactician.llm import RemoteModel",
+    "import aiohttp; from tactician import Agent, Platform, tool; from tactician.llm.remote import RemoteModel",
 )
 PEERS = (
     Contender(

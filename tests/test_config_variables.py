@@ -13,16 +13,13 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, Ai, Autonomy, Platform, RunContext, UserInput, achieves_goal, action, planned_agent
-from tactician.config import Settings, find_settings, find_variable, load_settings
+from tactician.config import Settings
+from tactician.config.loading import find_settings, load_settings
+from tactician.config.variables import find_variable
 from tactician.errors import ConfigurationError, ModelServerError
-from tactician.llm import (
-    EmbeddingModel,
-    Features,
-    LlmOptions,
-    ModelCatalog,
-    SystemMessage,
-)
-from tactician.llm.embeddings import NO_EMBEDDING_OPTIONS, EmbeddingOptions, Embeddings
+from tactician.llm import EmbeddingModel, Features, LlmOptions, ModelCatalog
+from tactician.llm.embeddings.model import NO_EMBEDDING_OPTIONS, EmbeddingOptions, Embeddings
+from tactician.llm.messages import SystemMessage
 from tactician.llm.usage import NO_USAGE
 from tactician.planning import PlanningBudget
 from tactician.prompts import KnowledgeCutoff

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from enum import Enum
 from importlib import import_module
 from inspect import Parameter, isabstract, signature
@@ -13,7 +14,8 @@ from pydantic import BaseModel
 from tactician import Agent, Ensemble, RouterAgent, SupervisorAgent, Task
 from tactician.events import Event
 from tactician.frozen import frozen
-from tests.test_public_api import OTHERS, PUBLIC
+from tests.test_layers import modules as modules_of_the_package
+from tests.test_public_api import PUBLIC
 
 # Packages whose objects users seldom make, and classes whose objects they get.
 INNER = ("llm", "loop", "planning", "process", "runs", "flow", "tools")
@@ -45,6 +47,33 @@ GIVEN = {
     *("RetrievedChunks", "RunClient", "RunReader", "RunView", "RunnableTool", "ScatterGather", "ScopedMemory"),
     *("SimpleAgent", "Synthesis", "TaskOutputs", "Trace", "TypedRunnable", "UsePoint"),
 }
+# Classes that no package exports, and that other packages make.
+OF_THE_HOUSE = {
+    *(
+        "A2aData",
+        "AgentChoice",
+        "Chain",
+        "ChatReply",
+        "CheckedInput",
+        "CheckedOutput",
+        "CheckedToolOutput",
+        "ClientRoot",
+    ),
+    *("ConversationSummary", "Difference", "EntryScope", "FunctionContributor", "InputGuardrail", "LateKind", "Lease"),
+    *("McpHealth", "McpResult", "ModelUse", "ModelWithTemperature", "ObjectContributor", "ObjectView", "Objection"),
+    *("Outline", "OutputGuardrail", "PackagePath", "PhaseAttempt", "PhaseOutput", "PhaseReviewRecord", "Ranked"),
+    *(
+        "RemoteSettings",
+        "RepositoryAddress",
+        "ResolvedBlueprint",
+        "RunComparison",
+        "RunMoment",
+        "ScriptPolicy",
+        "Skill",
+    ),
+    *("SkillSource", "SpanFacts", "StepView", "StoredDocument", "StoredStep", "TextCounter", "ToolInputGuardrail"),
+    *("ToolOutputGuardrail", "TraceNode", "TraceNote", "TracePause"),
+}
 OFTEN_MADE = {"Blackboard", "RunContext", "RunPart", "RunResult"}
 NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
@@ -52,9 +81,22 @@ NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 def find_constructors() -> dict[str, Any]:
     """Return the public classes that users make objects of, with arguments that have names."""
     inner = {f"tactician.{name}" for name in INNER}
-    modules = [import_module(module) for module in sorted({*PUBLIC, *OTHERS} - inner)]
+    modules = [import_module(module) for module in sorted(PUBLIC.keys() - inner)]
     exported = [getattr(module, name) for module in modules for name in module.__all__]
-    return {f"{each.__module__}.{each.__name__}": each for each in exported if is_made_by_users(each)}
+    found = [*exported, *find_classes(OF_THE_HOUSE)]
+    return {f"{each.__module__}.{each.__name__}": each for each in found if is_made_by_users(each)}
+
+
+def find_classes(names: set[str]) -> list[type]:
+    """Return classes by their names, of which each is unique in the package (tests/test_layers.py)."""
+    homes = {
+        node.name: module
+        for module, file in modules_of_the_package().items()
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef) and node.name in names
+    }
+    assert homes.keys() == names
+    return [getattr(import_module(module), name) for name, module in homes.items()]
 
 
 def is_made_by_users(exported: object) -> bool:

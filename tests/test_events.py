@@ -17,18 +17,11 @@ from pydantic import BaseModel, SecretStr
 
 from tactician import Agent
 from tactician.errors import DeclarationError, StoredStateError
-from tactician.events import (
-    Event,
-    EventBus,
-    EventEmitter,
-    EventLog,
-    event_from_json,
-    event_to_json,
-    find_event_type,
-    new_id,
-    read_event_log,
-)
-from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, Text, Usage, UsageTally, UserMessage
+from tactician.events import Event, EventLog, event_from_json, event_to_json, read_event_log
+from tactician.events.bus import EventBus, EventEmitter
+from tactician.events.event import find_event_type, new_id
+from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, Text, Usage, UserMessage
+from tactician.llm.usage import UsageTally
 from tactician.loop import PartialReceived, TextReceived, TurnStarted
 from tactician.planning import Action, Goal, Plan
 from tactician.process import ActionCompleted, PlanMade, ProcessEnded, ProcessStatus

@@ -152,7 +152,7 @@ def test_events_are_found_by_their_names_before_their_modules_are_imported() -> 
         if module.name.endswith("events"):
             import_module(module.name)
     kinds = {kind.type: kind.__module__ for kind in list_subclasses(Event) if kind.__module__.startswith("tactician.")}
-    code = "import sys; from tactician.events import find_event_type; "
+    code = "import sys; from tactician.events.event import find_event_type; "
     code += "print(*(name for name in sys.argv[1:] if find_event_type(name) is None))"
     done = subprocess.run([sys.executable, "-c", code, *kinds], capture_output=True, text=True, check=True)
     assert len(kinds) > 50

@@ -1,6 +1,7 @@
 """The architecture's rules about imports that `lint-imports` cannot hold. Types count as imports."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -15,18 +16,13 @@ ROOF = "tactician"  # resolves its names lazily, and everything may import it
 
 # Modules that are imported inside of functions, because they import an extra or what few programs need.
 LATE = {
-    "tactician.a2a.cards": "the extra `a2a`",
+    "tactician.a2a.channel": "the extra `a2a`",
     "tactician.a2a.connection": "the extra `a2a`",
     "tactician.a2a.grpc_transport": "the extra `a2a-grpc`",
-    "tactician.a2a.channel": "the extra `a2a`",
-    "tactician.a2a.wire": "the extra `a2a`",
     "tactician.serve.a2a": "the extra `a2a`",
     "tactician.serve.a2a.grpc_server": "the extra `a2a-grpc`",
     "tactician.serve.ag_ui": "the extra `ag-ui`",
-    "tactician.serve.api": "the extra `serve`",
     "tactician.resilience": "limits of calls, which few programs set",
-    "tactician.people": "pydantic models, which few programs need",
-    "tactician.serve.application": "the extra `serve`",
     "tactician.mesh.transports.nats": "the extra `nats`",
     "tactician.mesh.transports.redis": "the extra `redis`",
     "tactician.mcp.bodies": "the extra `mcp`",
@@ -93,9 +89,16 @@ LATE = {
 }
 
 
+OPEN = {"tactician.agents.flows", "tactician.ensemble.delegation", "tactician.integrations.otel", "tactician.llm.wire"}
+"""Inner packages that export names for users; their modules are imported by name too, as those of outer packages."""
+
+
 class Import(NamedTuple):
+    """An import of a module, or of a name in it."""
+
     importer: str
     imported: str
+    name: str | None
     is_late: bool
 
     def __str__(self) -> str:
@@ -118,8 +121,8 @@ def is_package(module: str) -> bool:
 def imports_of(module: str) -> Iterator[Import]:
     def walk(node: ast.AST, is_late: bool) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
-            for name in names_in(child):
-                yield Import(module, name, is_late)
+            for imported, name in names_in(child):
+                yield Import(module, imported, name, is_late)
             yield from walk(child, is_late or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
 
     yield from walk(ast.parse(modules()[module].read_text(encoding="utf-8")), False)
@@ -145,15 +148,16 @@ def late_names(package: str) -> list[tuple[str, str]]:
     return []
 
 
-def names_in(node: ast.AST) -> Iterator[str]:
+def names_in(node: ast.AST) -> Iterator[tuple[str, str | None]]:
     if isinstance(node, ast.ImportFrom) and node.module is not None:
         for alias in node.names:
             full = f"{node.module}.{alias.name}"
-            is_module = full in modules() and alias.name not in exported_by(node.module)
-            if (name := full if is_module else node.module) in modules():
-                yield name
+            if full in modules() and alias.name not in exported_by(node.module):
+                yield full, None
+            elif node.module in modules():
+                yield node.module, alias.name
     elif isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names if alias.name in modules())
+        yield from ((alias.name, None) for alias in node.names if alias.name in modules())
 
 
 @cache
@@ -167,22 +171,38 @@ def packages_around(module: str) -> list[str]:
     return [".".join(parts[:end]) for end in range(2, len(parts))]
 
 
-def is_room(package: str) -> bool:
-    """A room inside of a package exports nothing: the package's other modules take what they need from its modules."""
-    return package.count(".") > 1 and not exported_by(package)
+def is_outside(importer: str, package: str) -> bool:
+    return not f"{importer}.".startswith(f"{package}.")
 
 
-def test_other_packages_are_imported_by_their_face() -> None:
-    past = []
-    for one in all_imports():
-        closed = [
-            package
-            for package in packages_around(one.imported)
-            if not f"{one.importer}.".startswith(f"{package}.") and not is_room(package)
-        ]
-        if closed and one.importer != ROOF:
-            past.append(f"{one}: import it from {closed[0]}")
+def test_public_names_of_other_packages_are_imported_from_their_face() -> None:
+    """All else comes from the module that defines it: mypy refuses names that a module only imports."""
+    past = [
+        f"{one}: import {one.name} from {package}"
+        for one in all_imports()
+        for package in packages_around(one.imported)
+        if one.importer != ROOF and is_outside(one.importer, package) and one.name in exported_by(package)
+    ]
     assert past == []
+
+
+def is_closed(package: str) -> bool:
+    """Tell whether an inner package hides its modules: its face exports names, for the house and not for users."""
+    return package.count(".") > 1 and bool(exported_by(package)) and package not in OPEN
+
+
+def test_modules_of_closed_packages_are_imported_by_their_face() -> None:
+    past = [
+        f"{one}: import it from {package}"
+        for one in all_imports()
+        for package in packages_around(one.imported)
+        if is_closed(package) and is_outside(one.importer, package)
+    ]
+    assert past == []
+
+
+def test_private_names_stay_in_their_module() -> None:
+    assert [str(one) for one in all_imports() if re.match("_[^_]", one.name or "")] == []
 
 
 def names_for_type_checkers(package: str) -> list[tuple[str, str]]:
@@ -225,9 +245,10 @@ def test_a_module_imports_its_neighbours_and_not_the_face_of_its_package() -> No
 
 def test_imports_inside_of_functions_are_of_what_few_programs_need() -> None:
     late = {one.imported: str(one) for one in all_imports() if one.is_late and one.importer != ROOF}
-    hidden = [text for imported, text in late.items() if imported not in LATE and "tactician.cli" not in text]
-    assert hidden == []
-    assert LATE.keys() <= late.keys(), "the list names only what is so"
+    listed = {imported: [*packages_around(imported), imported] for imported in late}
+    hidden = [late[imported] for imported, places in listed.items() if not LATE.keys() & places]
+    assert [text for text in hidden if "tactician.cli" not in text] == []
+    assert LATE.keys() <= {place for places in listed.values() for place in places}, "the list names only what is so"
 
 
 def test_nothing_is_imported_by_a_name_in_a_string() -> None:

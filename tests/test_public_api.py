@@ -1,157 +1,166 @@
-"""The public names. A change here is a change of the contract: make it on purpose, and say so in the changelog."""
+"""The public names: those that the documentation names, and no others.
 
+A change here is a change of the contract: make it on purpose, and say so in the changelog. All else is imported from
+the module that defines it, and may change (tests/test_layers.py).
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
+from typing import NamedTuple
 
 import pytest
+from docs._ext.reference_tables import TABLES
 
 import tactician
+from tests.docs.pages import DOCS, ROOT, Block, list_blocks, list_pages
+from tests.test_layers import exported_by, is_package, modules
 
 PUBLIC = {
-    "tactician.a2a": """
-        A2aData A2aMessage A2aPart IDEMPOTENCY_KEY JsonObject REQUESTS REQUEST_ID RemoteAgent RemoteCardError
-        RemoteOptions RemoteSettings RemoteTaskChanged RemoteTaskError RemoteUnavailableError SKILL_ID create_parts
-        from_wire_message from_wire_parts open_http restore_whole_numbers sign_card to_json_object
-        to_wire_part
-    """,
     "tactician": """
         achieves_goal action Agent AgentDefinition AgenticTool AgentNetwork AgentService Ai approve ask_human
-        AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name Chatbot component condition confirm
-        consensus ContextFormat ContextFormatter ToonFormatter cost days Delegation Department Edge END Ensemble Export
-        Feedback Graph Handoff handoff HierarchicalAgents HierarchicalConstraints Image InProcessMemory
-        LlmOptions log Loop MapReduce MemoryReflections ModelRouter OperationContext ParallelAgents Phase
-        PhaseDecision PhaseReview Planned planned_agent PlannedAgent Planner Platform ProcessOptions
-        ProcessStatus Reflection reject repeat_until repeat_until_acceptable resolve Review ReviewDecision
-        ReviewPolicy RouterAgent RunContext runnable Runnable RunResult RunStatus scatter_gather Scope
-        simple_agent SomeOf SqlMemory SqlReflections state SupervisorAgent SupervisorInvocation Task Tool tool
-        ToolGroup UserInput UserMessage Verbosity Window Workflow GuardrailResult MemoryStore SqliteStore ToolError
+        AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name Chatbot component condition
+        confirm consensus ContextFormat ContextFormatter cost days Delegation Department Edge END Ensemble
+        Export Feedback Graph GuardrailResult Handoff handoff HierarchicalAgents HierarchicalConstraints Image
+        InProcessMemory LlmOptions log Loop MapReduce MemoryReflections MemoryStore ModelRouter OperationContext
+        ParallelAgents Phase PhaseDecision PhaseReview Planned planned_agent PlannedAgent Planner Platform
+        ProcessOptions ProcessStatus Reflection reject repeat_until repeat_until_acceptable resolve Review
+        ReviewDecision ReviewPolicy RouterAgent RunContext Runnable runnable RunResult RunStatus scatter_gather
+        Scope simple_agent SomeOf SqliteStore SqlMemory SqlReflections state SupervisorAgent
+        SupervisorInvocation Task Tool tool ToolError ToolGroup ToonFormatter UserInput UserMessage Verbosity
+        Window Workflow
+    """,
+    "tactician.a2a": """
+        A2aMessage RemoteAgent RemoteCardError RemoteTaskChanged RemoteTaskError RemoteUnavailableError
     """,
     "tactician.agents": """
-        Agent AgentDefinition AgenticTool AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
-        RemoteChannel RemoteMessage RemoteOutput RemoteTask RemoteWait ComponentAgent PromptCreator Broadcast
-        WindowDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable LEADER
-        HandoffDefinition HierarchicalAgents Member ParallelAgents Planned PlannedAgent Planner TypedRunnable
-        RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal action
-        as_runnable by_name combine_specs component build_component_agent condition cost is_component
-        is_component_class is_planned is_planned_class list_inner list_input_objects planned_agent planned_spec
-        run_in_conversation build_process_spec find_planned_specs find_process_spec find_start raise_unless_completed
-        resolve runnable state supervise
+        achieves_goal action Agent AgentDefinition AgenticTool AgentNetwork BaseRunnable by_name combine_specs
+        component condition cost Department HierarchicalAgents ParallelAgents Planned planned_agent PlannedAgent
+        Planner resolve RouteChosen RouterAgent runnable RunnableTool state SupervisorAgent
     """,
     "tactician.agents.flows": """
-        DEFAULT_MAX_ITERATIONS DEFAULT_THRESHOLD Feedback RepeatUntil RepeatUntilAcceptable ScatterGather Scored
-        SimpleAgent StepLike consensus repeat_until repeat_until_acceptable scatter_gather simple_agent
+        consensus Feedback repeat_until repeat_until_acceptable scatter_gather Scored simple_agent
     """,
-    "tactician.ai": "Ai attach_images",
+    "tactician.ai": "Ai",
     "tactician.blueprint": """
-        AgentBlueprint AgentRegistry Blueprint BlueprintRef BlueprintWarning Builder DEFAULT_LIMITS Difference
-        EnsembleBlueprint Exporter
-        FunctionBlueprint HierarchicalBlueprint Limits NetworkBlueprint Node Outline ParallelBlueprint PlannedBlueprint
-        RemoteBlueprint ResolvedBlueprint RouterBlueprint SupervisorBlueprint create_blueprint blueprint_type
-        create_definition compare_blueprints export_blueprint blueprint_exporter json_schema build_outline
-        resolve_references
+        AgentRegistry Blueprint blueprint_exporter blueprint_type BlueprintWarning build_outline Builder
+        compare_blueprints export_blueprint Exporter json_schema Limits
     """,
-    "tactician.chat": """
-        Chatbot ChatProgress ChatReply ChatSession ChatUser QueueChannel find_chatbot reacts_to_messages
-    """,
-    "tactician.cli": "ShellOption main shell_command",
+    "tactician.chat": "Chatbot ChatProgress ChatUser QueueChannel",
+    "tactician.cli": "main shell_command ShellOption",
+    "tactician.code_mode": "CodeLimits CodeTool",
+    "tactician.config": "ModelSettings Settings",
     "tactician.conversation": """
-        Chain ChatUser CompactToolResults WindowStrategy ConversationSummarized Conversation ConversationStore ESTIMATE
-        ConversationSummary find_run_id
-        Messages RunPart SlidingWindow Summarization TextCounter TokenCounter
-        MessageWindow chain count_equal find_token_counter repair_history
+        chain ChatUser CompactToolResults Conversation ConversationStore ConversationSummarized
+        find_token_counter MessageWindow SlidingWindow Summarization WindowStrategy
     """,
     "tactician.ensemble": """
-        AskPerson Composite CompositeError ConsoleReviewer ConstraintViolationError days Delegation DelegationCompleted
-        DEFAULT_CHUNK_SIZE DelegationContext DelegationDecision DelegationFailed DelegationPolicy DelegationPriority
-        DelegationRequest DelegationResponse DelegationStarted DelegationStatus Edge Embedder END Ensemble
-        EnsembleDefinitionError EnsembleResult ExitReason find_composite Graph GraphError Handler
+        AskPerson CompositeError ConsoleReviewer ConstraintViolationError days Delegation DelegationCompleted
+        DelegationContext DelegationDecision DelegationFailed DelegationRequest DelegationResponse
+        DelegationStarted Edge END Ensemble EnsembleDefinitionError EnsembleResult ExitReason Graph GraphError
         HierarchicalConstraints Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError
-        MemoryReflections NestedEnsemble OnTimeout PersonReview Phase PhaseAttempt PhaseCompleted
-        PhaseDecision PhaseFailed PhaseOutput PhaseResumed
-        PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError
-        Reflection ReflectionInput ReflectionStore ReflectionStrategy rest_while_asking Review ReviewDecided
-        ReviewDecision
-        Reviewer ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopedMemory ScopeEntry
-        SqlMemory SqlReflections Task TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput
-        TaskLike TaskOutput TaskOutputs TaskReflected TaskReflection TaskRestored TaskResumed TaskSkipped
-        TaskStarted TaskSuspended Window Workflow
+        MemoryReflections Phase PhaseCompleted PhaseDecision PhaseFailed PhaseResumed PhaseReview PhaseReviewed
+        PhaseReviewError PhaseStarted PredicateError Reflection ReflectionInput ReflectionStore Review
+        ReviewDecided ReviewDecision ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopeEntry
+        SqlMemory SqlReflections Task TaskCompleted TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs
+        TaskReflected TaskReflection TaskRestored TaskResumed TaskSkipped TaskStarted TaskSuspended Window
+        Workflow
     """,
-    "tactician.events": """
-        Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id
-        read_event_log subscribe_everywhere RunMoment MomentName OpenSpan OpenSpans SpanFacts SpanKind find_span_id
-    """,
-    "tactician.flow": """
-        Dependent ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped
-        StepSuspended StepTimeoutError gather_or_suspend run_in_turn run_steps run_with_retries run_with_timeout
-    """,
+    "tactician.ensemble.delegation": "allow modify reject",
+    "tactician.events": "Event event_from_json event_to_json EventLog read_event_log subscribe_everywhere",
     "tactician.guardrails": """
-        AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailChecked
-        GuardrailError GuardrailKind GuardrailLike GuardrailOutcome GuardrailRegistry GuardrailResult
-        InputGuardrail InputGuardrails Objection OutputGuardrail ToolInputGuardrail ToolOutputGuardrail
-        find_any_objection as_input_guardrail as_output_guardrail as_tool_input_guardrail as_tool_output_guardrail
-        blocked_words failed find_first_objection input input_guardrail matches max_length no_match output
-        output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
+        blocked_words failed GuardrailChecked GuardrailError GuardrailResult input input_guardrail matches
+        max_length no_match output output_guardrail passed retry tool_input tool_input_guardrail tool_output
+        tool_output_guardrail
     """,
-    "tactician.mcp": """
-        create_server filesystem git McpError McpHealth McpOptions McpProgress McpPrompt McpReference McpResult
-        McpServer ServerTools
+    "tactician.integrations.otel": "create_listener enable",
+    "tactician.llm": """
+        AssistantMessage CircuitBreakerPolicy CircuitClosed CircuitOpened Deployment Document EmbeddedModel
+        EmbeddingModel Endpoint Features Image ImageModel LanguageModel LlmOptions Message
+        ModelCatalog ModelFellBack ModelLike ModelPrice ModelRequest ModelResponse ModelRetryPolicy ModelRouter
+        OneModel PydanticAiModel RequestDelayed RequestRetried RequestRouted Responder RetrySettings
+        RoutingOptions Text Thinking ToolCall ToolResult TraceMetadata Usage UserMessage
     """,
-    "tactician.mesh": """
-        Delivery Directory Mesh MeshCallOptions Node NodeCard NodeState Priority RemoteTaskRunnable RemoteTools
-        RequestAccepted RequestCompleted RequestRejected RequestSent Ticket create_asyncapi
+    "tactician.llm.wire": "Dialect",
+    "tactician.loop": """
+        Autonomous HandedOff Handoff handoff last_messages output_type OutputRejected PartialReceived
+        PieceReceived read_answer_text TextReceived ThinkingReceived ToolAnswered ToolCalled ToolInterrupted
+        ToolReturned TurnCompleted TurnFailed TurnStarted without_tools
     """,
-    "tactician.mesh.transports": """
-        LeasedMessage PRIVATE SCHEMES Transport TransportError escape_name hide_credentials match_topic open_transport
-    """,
-    "tactician.notifications": """
-        NotificationError UnsafeAddressError Webhook WebhookSender check_webhook_address create_webhook_secret send_once
-        sign_webhook
+    "tactician.mcp": "filesystem git McpError McpProgress McpServer",
+    "tactician.mesh": "Delivery Mesh Node Priority",
+    "tactician.planning": """
+        Action AStarPlanner Goal HybridPlanner Plan PlanningBudget SearchLimitExceeded UNKNOWN UtilityPlanner Verdict
+        WorldState
     """,
     "tactician.platform": """
-        AgentChoice Autonomy Conversations EnqueueOptions EventFeed FeedEntry GOALS GoalTool Host HostState METER_SPAN
-        Mode ModelMeter ObjectView Picture Platform Ranked RecordedEvent Request RequestOptions Requests Role
-        RunClient RunComparison RunReader RunTree RunView StepView SupervisorInvocation UsePoint Worker create_message
-        create_model_agent create_request has_rested list_start_types read_picture replay_events
+        Autonomy Platform replay_events Request RunReader RunTree RunView SupervisorInvocation Worker
+    """,
+    "tactician.process": """
+        ActionCompleted ActionResumed ActionRetryPolicy ActionStarted ActionSuspended AgentProcess ask_human
+        Blackboard confirm draw_agent Export formerly MessageSent OperationContext PlanMade PlanningEnded
+        PlanningStarted ProcessEnded ProcessError ProcessFailedError ProcessHandle ProcessOptions ProcessStarted
+        ProcessStatus ProcessStuckError ProcessWaitingError ProgressReported Rejection SomeOf upgrades UserInput
+        Verbosity
     """,
     "tactician.prompts": """
-        ContributionFunction ContributorLike CurrentDate FolderPrompts FunctionContributor InstructionFile
-        InstructionSource InstructionTemplate KnowledgeCutoff LangfusePrompts LlmReference ObjectContributor PackagePath
-        Persona Place PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference RoleGoalBackstory
-        SupportsContribution Templates as_contributor build_instructions check_reference find_package_folders
-        find_text_file find_variables load_default_templates prompt_providers read_text_file render_template
-        render_variables split_references
+        CurrentDate FolderPrompts InstructionFile InstructionTemplate KnowledgeCutoff LangfusePrompts
+        LlmReference Persona Place prompt_providers PromptContributor ProvidedInstructions Reference
+        RoleGoalBackstory Templates
     """,
     "tactician.rag": """
         Chunk ChunkHit Chunking ChunkStore Citation CitationCheck CitedText Condition ContainerSection
-        ContentElement ContentRoot DocumentRecord Embedder Filter find_citations FolderLibrary format_citation
-        HybridSearch HypotheticalDocument IngestionFailure IngestionProgress IngestionReport LeafSection
-        Library Metadata ModelReranker parse_markdown ParserLimits PostgresChunkStore ProgressListener
-        RagSearch RagTools RankedChunk RefreshPolicy RegexSearch Reranker ResultExpansion RetrievedChunks ScopeFunction
-        SearchableLibrary SearchListener SearchMethod SearchQueryError SearchResults Section split_document
-        SqliteChunkStore StoreStatistics TextSearch TextToEmbed UnreadableDocumentError VectorLibrary
-        VectorSearch Where WordLlamaEmbedder
+        ContentElement ContentRoot DocumentRecord Filter find_citations FolderLibrary format_citation
+        HybridSearch HypotheticalDocument IngestionFailure IngestionProgress IngestionReport LeafSection Library
+        ModelReranker parse_markdown ParserLimits PostgresChunkStore RagSearch RagTools RankedChunk
+        RefreshPolicy RegexSearch Reranker ResultExpansion RetrievedChunks ScopeFunction SearchMethod
+        SearchQueryError SearchResults Section split_document SqliteChunkStore StoreStatistics TextSearch
+        TextToEmbed UnreadableDocumentError VectorLibrary VectorSearch Where WordLlamaEmbedder
     """,
     "tactician.references": """
-        CODE_ONLY CONTRIBUTOR_KINDS DEFAULT_SCHEMES EntryKind EntryObject EntryPath EntryScope FolderReference
-        GitRepository LATE_KINDS LateKind LocalDirectory PackageResource PythonApi REFERENCE_KINDS ReferenceKind
-        RepositoryAddress TextFile WebPage WritePath confine_paths create_contributor create_reference describe_entry
-        fetch_repository find_cache_folder load_references
+        GitRepository load_references LocalDirectory PackageResource PythonApi TextFile WebPage
+    """,
+    "tactician.runs": """
+        approve Budget BudgetError ChatUser HandoffError Input list_prompts ModelCalled ModelReturned
+        NoConsensusError OutputError PendingRequest reject RepeatLimitError report_retrieval RequestAnswered
+        resume_run RetrievalEnded RetrievalStarted RoutingError RunCompleted RunContext RunEnded RunError
+        RunKilledError Runnable RunParameter RunResult RunStarted RunState RunStatus RunSuspended Services
+        StreamTimeoutError TurnLimitError
     """,
     "tactician.serve": """
-        A2aSettings ClientModel ClientRoot GrpcSettings ServedPrompt McpPublisher McpResource Person RequestLimits
-        a2a_app ag_ui_app app list_client_roots load_people
+        a2a_app A2aSettings ag_ui_app app ClientModel GrpcSettings list_client_roots load_people McpPublisher
+        McpResource Person RequestLimits ServedPrompt
     """,
-    "tactician.service": "AgentOptions AgentService ModelOptions Picture",
-    "tactician.stores": """
-        AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore
-        StoreAddress StoredDocument StoredStep StoreVariable SupportsJson
-        list_documents open_store store_path escape_invalid translate_json_errors
+    "tactician.service": "AgentService",
+    "tactician.skills": "is_sandbox_available ScriptLimits Skills",
+    "tactician.stores": "DocumentStore MemoryStore open_store PostgresStore SqliteStore StoreVariable",
+    "tactician.testing": "FakeClock FakeContext ScriptedModel ScriptError ToolCall",
+    "tactician.tools": """
+        adapt Artifact ArtifactProduced as_tool calculator collect_artifacts CoreToolGroups date_time
+        DeclaredTool fetch_page FunctionTool http_request pipeline query_json read_file require_declared_tools
+        run_program RunnableTool SearchHit SearxngSearch select_tools TavilySearch Tool tool ToolGroup
+        ToolGroupPermission ToolObject ToolOutput web_search write_file
     """,
-    "tactician.trace": """
-        CONTENT_NAME CaptureMode Masking ModelUse Recorder Trace TraceNode TraceNote TracePause mask_nodes merge_uses
-        name_content write_event
-    """,
-    "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
+    "tactician.trace": "Recorder Trace",
 }
+
+
+PAGES = [page for page in list_pages() if DOCS / "decisions" not in page.parents and page.name != "architecture.md"]
+"""The pages for users: others explain how the package is built."""
+_FENCE = re.compile(r"^[ \t]*(`{3,}).*?^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
+_INLINE = re.compile(r"`([^`\n]+)`")
+_ROW = re.compile(r"^\s*(?:-|\|) `(\w+)`")
+"""Row of a generated table of errors or events."""
+
+
+class Mention(NamedTuple):
+    """A name of a module in the documentation."""
+
+    module: str
+    name: str
+    place: str
 
 
 @pytest.mark.parametrize("package", sorted(PUBLIC))
@@ -159,16 +168,97 @@ def test_a_package_exports_exactly_its_public_names(package: str) -> None:
     assert set(import_module(package).__all__) == set(PUBLIC[package].split())
 
 
-OTHERS = [
-    f"tactician.{name}" for name in ("code_mode", "llm", "loop", "planning", "process", "runs", "skills", "tools")
-]
+def test_every_package_of_the_top_is_frozen() -> None:
+    exporting = {one for one in modules() if is_package(one) and one.count(".") == 1 and exported_by(one)}
+    assert exporting <= PUBLIC.keys(), "a package exports what no page names"
 
 
-@pytest.mark.parametrize("package", sorted([*PUBLIC, *OTHERS]))
+@pytest.mark.parametrize("package", sorted(PUBLIC))
 def test_every_exported_name_exists(package: str) -> None:
     module = import_module(package)
     assert sorted(name for name in module.__all__ if not hasattr(module, name)) == []
     assert len(set(module.__all__)) == len(module.__all__)
+
+
+def list_programs() -> list[Block]:
+    """Return the programs of the pages and of the examples."""
+    blocks = [block for block in list_blocks("python") if ROOT / block.page in PAGES]
+    files = sorted((ROOT / "examples").rglob("*.py"))
+    return [*blocks, *(Block(str(file.relative_to(ROOT)), "python", 1, file.read_text("utf-8")) for file in files)]
+
+
+def list_code() -> Iterator[tuple[str, str]]:
+    """Yield the page and the text of each piece of code within a sentence."""
+    for page in PAGES:
+        for text in _INLINE.findall(_FENCE.sub("", page.read_text("utf-8"))):
+            yield page.relative_to(ROOT).as_posix(), text
+
+
+@cache
+def documented_names() -> frozenset[str]:
+    """Return all identifiers of the documentation, of the examples, and of the generated tables."""
+    names: set[str] = set()
+    for program in list_programs():
+        for node in ast.walk(ast.parse(program.text)):
+            match node:
+                case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name):
+                    names.add(name)
+    for _, text in list_code():
+        names.update(re.findall(r"[A-Za-z_]\w*", text))
+    rows = [row for table in ("errors", "events") for row in TABLES[table]()]
+    return frozenset(names | {match[1] for row in rows if (match := _ROW.match(row))})
+
+
+@pytest.mark.parametrize("package", sorted(PUBLIC))
+def test_the_documentation_names_every_public_name(package: str) -> None:
+    hidden = sorted(set(PUBLIC[package].split()) - documented_names())
+    assert hidden == [], "describe it on a page, or import it from the module that defines it"
+
+
+def list_mentions() -> Iterator[Mention]:
+    """Yield the names that programs import, and the paths within sentences."""
+    for program in list_programs():
+        for node in ast.walk(ast.parse(program.text)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "tactician":
+                yield from (Mention(node.module or "", alias.name, str(program)) for alias in node.names)
+    for page, text in list_code():
+        for path in re.findall(r"\btactician(?:\.\w+){2,}", text):
+            module, _, name = path.rpartition(".")
+            if module in modules():
+                yield Mention(module, name, page)
+
+
+def is_public(mention: Mention) -> bool:
+    """Tell whether a package exports a name; modules of the root, and modules that a page names, are public too."""
+    if f"{mention.module}.{mention.name}" in modules():
+        return True
+    if mention.module in PUBLIC:
+        return mention.name in PUBLIC[mention.module].split()
+    return not is_package(mention.module)
+
+
+def test_programs_of_the_documentation_import_only_public_names() -> None:
+    mentions = list(list_mentions())
+    assert len(mentions) > 300
+    assert [mention for mention in mentions if not is_public(mention)] == [], "export it, and freeze it above"
+
+
+FOREIGN = {"TaskGroup"}
+"""Classes of other libraries that pages name, and that modules here have too."""
+
+
+def test_classes_that_a_sentence_names_are_public() -> None:
+    words = {word for _, text in list_code() for word in re.findall(r"\b(?:[A-Z][a-z0-9]+){2,}\b", text)} - FOREIGN
+    frozen = {name for names in PUBLIC.values() for name in names.split()}
+    offered = {mention.module for mention in list_mentions()}
+    hidden = {
+        node.name: module
+        for module, file in modules().items()
+        if module.count(".") > 1 and module not in offered
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef) and node.name in words - frozen
+    }
+    assert hidden == {}, "export it, and freeze it above"
 
 
 def test_the_top_level_resolves_every_name_and_lists_it() -> None:

@@ -33,7 +33,8 @@ from tactician import (
     tool,
 )
 from tactician.conversation import SlidingWindow
-from tactician.llm import AssistantMessage, Delta, Features, ModelRequest, ModelResponse, Responder, Text, ToolCall
+from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse, Responder, Text, ToolCall
+from tactician.llm.model import Delta
 from tactician.stores import SqliteStore
 
 RUNS = 500

@@ -23,7 +23,8 @@ from sphinx.util.docutils import SphinxDirective
 import tactician
 from tactician.blueprint import json_schema
 from tactician.cli.commands import app
-from tactician.config import Settings, find_variable
+from tactician.config import Settings
+from tactician.config.variables import find_variable
 from tactician.errors import TacticianError
 from tactician.events import Event
 

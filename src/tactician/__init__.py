@@ -155,7 +155,7 @@ declare_modules(
             "tactician.runs.outcomes.events tactician.tools.artifacts"
         ),
         "telemetry": "tactician.integrations.otel",
-        "mcp servers": "tactician.mcp",
+        "mcp servers": "tactician.mcp.settings",
         "references to libraries": "tactician.rag.entries",
         "references to servers": "tactician.mcp.entries",
         "references to skills": "tactician.skills.entries",

@@ -98,9 +98,9 @@ def find_missing(kind: type, names: Iterable[str]) -> list[str]:
 
     Every version has stored these fields. A field that is new gets the default `None`, or is looked at by itself.
     """
-    given = set(names)
+    present = set(names)
     needed = (field.alias for field in list_data_fields(kind) if field.default is not None and not field.is_code_only)
-    return [name for name in needed if name not in given]
+    return [name for name in needed if name not in present]
 
 
 def _find_default(field: dataclasses.Field[object]) -> object:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
-from tactician.config import find_settings
+from tactician.config.loading import find_settings
 from tactician.errors import ConfigurationError
 from tactician.events import Event, subscribe_everywhere
 from tactician.personalities import PLAIN, get_personality

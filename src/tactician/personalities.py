@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tactician.errors import ConfigurationError
-from tactician.events import RunMoment
+from tactician.events.span_facts import RunMoment
 from tactician.frozen import frozen
 
 

@@ -44,18 +44,18 @@ class PieceMasking:
 
     def _read(self, piece: str) -> list[str]:
         """Return the parts of the text up to its last word, outside of private keys."""
-        text, said = self._held + piece, list[str]()
+        text, masked = self._held + piece, list[str]()
         while True:
             mark = (_END if self._is_in_key else _BEGIN).search(text)
             if mark is None:
                 break
             if not self._is_in_key:
-                said += (self._masking.mask(text[: mark.start()]), MASK)
+                masked += (self._masking.mask(text[: mark.start()]), MASK)
             self._is_in_key = not self._is_in_key
             text = text[mark.end() :]
         end = max(0, len(text) - _LONGEST_END) if self._is_in_key else _find_unfinished(text)
         self._held = text[end:]
-        return said if self._is_in_key else [*said, self._masking.mask(text[:end])]
+        return masked if self._is_in_key else [*masked, self._masking.mask(text[:end])]
 
 
 def _find_unfinished(text: str) -> int:

@@ -13,7 +13,8 @@ from pydantic_core import to_json
 
 from tactician import Agent, Platform, RunStatus, runnable
 from tactician.a2a import RemoteAgent, RemoteCardError, RemoteTaskChanged, RemoteTaskError, RemoteUnavailableError
-from tactician.llm import Delta, ModelRequest, ModelResponse, TextDelta
+from tactician.llm import ModelRequest, ModelResponse
+from tactician.llm.model import Delta, TextDelta
 from tactician.runs import RunResult
 from tactician.serve import A2aSettings, GrpcSettings, Person, app
 from tactician.stores import MemoryStore, open_store

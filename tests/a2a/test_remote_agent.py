@@ -29,8 +29,10 @@ from tactician import (
 from tactician.a2a import RemoteAgent, RemoteTaskChanged, RemoteTaskError, RemoteUnavailableError
 from tactician.errors import MissingExtraError
 from tactician.events import Event
-from tactician.process import AgentProcess, find_rejection
-from tactician.runs import OutputError, RunResult, RunStore
+from tactician.process import AgentProcess
+from tactician.process.state.errors import find_rejection
+from tactician.runs import OutputError, RunResult
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore, open_store
 from tactician.testing import ScriptedModel, ToolCall
 from tests.serve.a2a.examples import Greeter, Quote, Seller

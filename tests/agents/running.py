@@ -1,7 +1,7 @@
 """Running a planned agent in a test."""
 
 from tactician import Platform, ProcessOptions
-from tactician.events import EventListener
+from tactician.events.bus import EventListener
 from tactician.process import AgentProcess, ProcessHandle
 from tactician.testing import ScriptedModel
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tactician import Agent, Ensemble, RunContext, Runnable, Task, runnable, tool
-from tactician.agents import FunctionRunnable
+from tactician.agents.function import FunctionRunnable
 from tactician.errors import DeclarationError
 from tactician.runs import RunCompleted, RunEnded, RunStarted
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import snake_case
+from tactician.tools.tool import snake_case
 
 
 def system_of(model: ScriptedModel) -> str:

@@ -21,9 +21,11 @@ from tactician import (
     planned_agent,
     state,
 )
-from tactician.agents import combine_specs, is_component
+from tactician.agents import combine_specs
+from tactician.agents.planned.components import is_component
 from tactician.errors import DeclarationError
-from tactician.process import AgentProcess, PlannedAgentSpec
+from tactician.process import AgentProcess
+from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.testing import ScriptedModel
 from tests.agents.running import steps
 

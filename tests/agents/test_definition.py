@@ -8,10 +8,12 @@ import pytest
 from pydantic import ValidationError
 
 from tactician import Agent, AgentDefinition, LlmOptions, RunContext, guardrails, handoff, runnable, tool
-from tactician.agents import HandoffDefinition, WindowDefinition
+from tactician.agents.definition import HandoffDefinition
+from tactician.agents.window_definition import WindowDefinition
 from tactician.conversation import CompactToolResults, SlidingWindow, Summarization
 from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailError, GuardrailResult
+from tactician.guardrails.registration import registry
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -29,7 +31,7 @@ def create_ticket(subject: str) -> str:
 
 @pytest.fixture(autouse=True)
 def named_guardrails() -> Iterator[None]:
-    with guardrails.registry.isolate():
+    with registry.isolate():
 
         @guardrails.input_guardrail("profanity_filter")
         def profanity_filter(text: str) -> GuardrailResult:

@@ -16,8 +16,9 @@ from tactician import (
     RunResult,
     SupervisorAgent,
 )
-from tactician.agents import FirstOf, Synthesis, TypedRunnable
-from tactician.agents.constellations import Broadcast
+from tactician.agents.base import TypedRunnable
+from tactician.agents.constellations.network import Broadcast
+from tactician.agents.constellations.parallel import FirstOf, Synthesis
 from tactician.agents.flows import repeat_until, scatter_gather
 from tactician.ai import Ai
 from tactician.ensemble import Ensemble, Task

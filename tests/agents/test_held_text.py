@@ -13,7 +13,8 @@ from tactician.agents import BaseRunnable
 from tactician.ensemble import END, Edge
 from tactician.errors import TacticianError
 from tactician.guardrails import GuardrailResult
-from tactician.llm import Delta, ModelRequest, ModelResponse
+from tactician.llm import ModelRequest, ModelResponse
+from tactician.llm.model import Delta
 from tactician.loop import TextReceived
 from tactician.runs import RunContext
 from tactician.stores import MemoryStore

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from tactician import Agent, RunContext, RunResult, tool
 from tactician.errors import DeclarationError
 from tactician.llm import AssistantMessage, ModelResponse, ToolCall, ToolResult
-from tactician.loop import InvalidOutput, output_type
+from tactician.loop import output_type
+from tactician.loop.output import InvalidOutput
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
-from tactician.tools import as_text
 from tactician.tools.arguments import repair_arguments
+from tactician.tools.tool import as_text
 
 
 def calls(*made: ToolCall) -> ModelResponse:

@@ -29,7 +29,8 @@ from tactician import (
     tool,
 )
 from tactician import guardrails as rails
-from tactician.config import ModelSettings, RetryPolicySettings, RetryRuleSettings, RouterSettings
+from tactician.config import ModelSettings
+from tactician.config.model_settings import RetryPolicySettings, RetryRuleSettings, RouterSettings
 from tactician.conversation import Conversation, Summarization
 from tactician.guardrails import GuardrailResult
 from tactician.llm import AssistantMessage, Message, Text, UserMessage

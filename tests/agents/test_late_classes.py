@@ -20,7 +20,7 @@ from tactician import (
 )
 from tactician.agents import PlannedAgent, combine_specs
 from tactician.errors import AgentNotFoundError, DeclarationError
-from tactician.process import PlannedAgentSpec
+from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps

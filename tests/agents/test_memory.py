@@ -6,7 +6,7 @@ import gc
 import tracemalloc
 
 from tactician import Agent, RunContext, tool
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 

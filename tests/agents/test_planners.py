@@ -19,8 +19,10 @@ from tactician import (
     state,
 )
 from tactician.errors import DeclarationError
-from tactician.planning import AStarPlanner, HybridPlanner, UtilityPlanner
-from tactician.process import ActionRetryPolicy, AgentProcess, list_stored_names
+from tactician.planning import AStarPlanner, UtilityPlanner
+from tactician.planning.hybrid import HybridPlanner
+from tactician.process import ActionRetryPolicy, AgentProcess
+from tactician.process.stored_types import list_stored_names
 from tests.agents.running import started, steps
 
 

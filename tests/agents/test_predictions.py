@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tactician import OperationContext, PlannedAgent, Planner, SomeOf, achieves_goal, action, planned_agent, state
-from tactician.process import ActionSpec, AgentProcess
+from tactician.process import AgentProcess
+from tactician.process.agent.spec import ActionSpec
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel
 from tests.support.effort import examples

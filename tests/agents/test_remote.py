@@ -12,12 +12,14 @@ from pydantic import JsonValue
 from typing_extensions import override
 
 from tactician import Budget, Platform, RunContext, RunStatus
-from tactician.agents import BaseRunnable, RemoteMessage, RemoteOutput, RemoteTask, RemoteWait
+from tactician.agents import BaseRunnable
+from tactician.agents.remote import RemoteMessage, RemoteOutput, RemoteTask, RemoteWait
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import TransientError
 from tactician.llm import Usage
 from tactician.platform import Worker
-from tactician.runs import BudgetError, Input, PendingRequest, Response, RunError, RunResult
+from tactician.runs import BudgetError, Input, PendingRequest, RunError, RunResult
+from tactician.runs.outcomes.suspension import Response
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import FakeClock, ScriptedModel
 

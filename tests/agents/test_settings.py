@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 
 from tactician import Agent
-from tactician.agents import AgentSettings, AgentSpec
+from tactician.agents.spec import AgentSettings, AgentSpec
 from tactician.amounts import Positive
 from tactician.blueprint import Blueprint
 from tactician.blueprint.agents import PLAIN, AgentBlueprint, AgentFields
@@ -19,12 +19,13 @@ from tactician.blueprint.models import OptionsPart, RetryPart, TracePart
 from tactician.blueprint.schema import json_schema
 from tactician.blueprint.schema_base import Part, convert_type
 from tactician.blueprint.turn_settings import AutonomyPart
-from tactician.config import CircuitBreakerSettings, RetryPolicySettings, RetryRuleSettings
+from tactician.config.model_settings import CircuitBreakerSettings, RetryPolicySettings, RetryRuleSettings
 from tactician.data_fields import list_data_fields
-from tactician.documents import form_of
+from tactician.documents.forms import form_of
 from tactician.errors import DeclarationError
-from tactician.llm import CircuitBreakerPolicy, LlmOptions, ModelRetryPolicy, RetryRule, RetrySettings, TraceMetadata
+from tactician.llm import CircuitBreakerPolicy, LlmOptions, ModelRetryPolicy, RetrySettings, TraceMetadata
 from tactician.loop import Autonomous
+from tactician.resilience.backoff import RetryRule
 
 SETTINGS = tuple(AgentSettings.__annotations__)
 ELSEWHERE = {"tools": "tool_class_names", "window": "context_management"}

@@ -7,8 +7,8 @@ from dataclasses import FrozenInstanceError, fields
 import pytest
 
 from tactician import Agent, SupervisorAgent
-from tactician.agents import AgentSettings, AgentSpec
-from tactician.blueprint import AgentBlueprint
+from tactician.agents.spec import AgentSettings, AgentSpec
+from tactician.blueprint.agents import AgentBlueprint
 from tactician.conversation import SlidingWindow
 from tactician.errors import DeclarationError
 

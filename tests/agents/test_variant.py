@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tactician import Agent, LlmOptions, RunContext, tool
-from tactician.llm import SystemMessage
+from tactician.llm.messages import SystemMessage
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import DeclaredTool, Tool
 

@@ -15,24 +15,22 @@ from tactician.config import ModelSettings, Settings
 from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError, DeclarationError, ModelServerError
 from tactician.llm import (
-    NO_ROUTING_OPTIONS,
     EmbeddingModel,
-    EmbeddingOptions,
-    Embeddings,
     Features,
-    GeneratedImages,
     ImageModel,
-    ImageOptions,
     Message,
     ModelCatalog,
     OneModel,
     RoutingOptions,
-    SystemMessage,
     Text,
     ToolResult,
     Usage,
-    UsageTally,
 )
+from tactician.llm.embeddings.model import EmbeddingOptions, Embeddings
+from tactician.llm.images import GeneratedImages, ImageOptions
+from tactician.llm.messages import SystemMessage
+from tactician.llm.options import NO_ROUTING_OPTIONS
+from tactician.llm.usage import UsageTally
 from tactician.prompts import CurrentDate, Persona, Reference
 from tactician.runs import OutputError, RunContext, TurnLimitError
 from tactician.testing import ScriptedModel, ToolCall
@@ -379,7 +377,7 @@ class TestModels:
         assert scripted_model.ai().create_sync(Person, "Who?") == ADA
 
     def test_the_default_comes_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from tactician.llm import load_default_models
+        from tactician.llm.catalog import load_default_models
 
         monkeypatch.setenv("TACTICIAN_MODEL", "ollama:mine")
         monkeypatch.delenv("LLM_INSTANCES", raising=False)

@@ -10,7 +10,7 @@ from typing import ClassVar
 from pydantic import BaseModel
 
 from tactician import Ai
-from tactician.llm import SystemMessage
+from tactician.llm.messages import SystemMessage
 from tactician.prompts import CurrentDate, Persona, Place, PromptContributor, RoleGoalBackstory
 from tactician.testing import ScriptedModel
 

@@ -14,7 +14,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel, Field
 
 from tactician import Ai
-from tactician.llm import SystemMessage
+from tactician.llm.messages import SystemMessage
 from tactician.runs import OutputError
 from tactician.testing import ScriptedModel
 

@@ -10,7 +10,7 @@ import pytest
 
 from tactician import tool
 from tactician.errors import ConfigurationError
-from tactician.llm import SystemMessage
+from tactician.llm.messages import SystemMessage
 from tactician.prompts import LlmReference, Reference
 from tactician.references import load_references
 from tactician.testing import ScriptedModel

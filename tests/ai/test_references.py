@@ -6,7 +6,8 @@ import pytest
 
 from tactician import tool
 from tactician.errors import DeclarationError
-from tactician.llm import SystemMessage, ToolResult
+from tactician.llm import ToolResult
+from tactician.llm.messages import SystemMessage
 from tactician.prompts import LlmReference, Reference
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel, ToolCall

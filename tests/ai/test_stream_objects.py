@@ -9,17 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Ai
-from tactician.llm import (
-    AssistantMessage,
-    Delta,
-    Features,
-    ModelRequest,
-    ModelResponse,
-    Text,
-    TextDelta,
-    Thinking,
-    ThinkingDelta,
-)
+from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse, Text, Thinking
+from tactician.llm.model import Delta, TextDelta, ThinkingDelta
 from tactician.runs import OutputError
 from tactician.testing import ScriptedModel
 

@@ -12,17 +12,8 @@ from pydantic import BaseModel
 from tactician import Agent, Ai
 from tactician.clock import Clock
 from tactician.events import Event
-from tactician.llm import (
-    AssistantMessage,
-    Delta,
-    Features,
-    ModelRequest,
-    ModelResponse,
-    Text,
-    TextDelta,
-    Thinking,
-    ThinkingDelta,
-)
+from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse, Text, Thinking
+from tactician.llm.model import Delta, TextDelta, ThinkingDelta
 from tactician.loop import PartialReceived, TextReceived, ThinkingReceived, ToolReturned
 from tactician.runs import RunCompleted, RunContext, StreamTimeoutError
 from tactician.testing import FakeClock, ScriptedModel, ToolCall

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tactician import Agent, Ai, UserInput, achieves_goal, action, planned_agent, runnable
-from tactician.llm import ToolResult, UsageTally
+from tactician.llm import ToolResult
+from tactician.llm.usage import UsageTally
 from tactician.runs import Input, RunContext, Runnable, RunResult
 from tactician.testing import ScriptedModel, ToolCall
 

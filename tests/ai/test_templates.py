@@ -13,8 +13,10 @@ import pytest
 
 from tactician import Agent, Ai, AssistantMessage, Blueprint, Image, UserMessage
 from tactician.errors import BlueprintError, ConfigurationError, MissingTemplateVariables, TemplateError
-from tactician.llm import Message, SystemMessage, Text
-from tactician.prompts import InstructionTemplate, Templates, load_default_templates
+from tactician.llm import Message, Text
+from tactician.llm.messages import SystemMessage
+from tactician.prompts import InstructionTemplate, Templates
+from tactician.prompts.templates import load_default_templates
 from tactician.testing import ScriptedModel
 
 

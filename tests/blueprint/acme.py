@@ -23,8 +23,10 @@ from tactician import (
 from tactician.context_format import JsonFormatter
 from tactician.ensemble import ReflectionInput, TaskInput, TaskOutputs
 from tactician.guardrails import GuardrailResult
-from tactician.llm import Message, ToolSpec
-from tactician.runs import PendingRequest, Response, RunContext
+from tactician.llm import Message
+from tactician.llm.model import ToolSpec
+from tactician.runs import PendingRequest, RunContext
+from tactician.runs.outcomes.suspension import Response
 from tactician.tools import Tool
 
 T = TypeVar("T")

@@ -32,8 +32,10 @@ from tactician import (
     Workflow,
 )
 from tactician.context_format import ContextFormat, ToonFormatter
-from tactician.ensemble import Delegation, ReviewPolicy, TaskLike
-from tactician.stores import StoreAddress, StoreVariable
+from tactician.ensemble import Delegation, ReviewPolicy
+from tactician.ensemble.tasks.task import TaskLike
+from tactician.stores import StoreVariable
+from tactician.stores.address import StoreAddress
 from tests.blueprint import acme
 from tests.blueprint.constellations import KEYS, agents, labels, leaves, models, numbers, texts, tools, traces, types
 

@@ -9,8 +9,8 @@ import pytest
 
 from tactician import Agent, Blueprint
 from tactician.agents import BaseRunnable
-from tactician.blueprint import Builder, Limits, Node
-from tactician.blueprint.blueprint import KINDS
+from tactician.blueprint import Builder, Limits
+from tactician.blueprint.blueprint import KINDS, Node
 from tactician.errors import BlueprintError, Problem
 from tests.blueprint import acme
 from tests.blueprint.constellations import ALLOW, KEYS

@@ -8,15 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given
 
 from tactician import Blueprint
-from tactician.blueprint import (
-    Difference,
-    Limits,
-    Outline,
-    build_outline,
-    compare_blueprints,
-    export_blueprint,
-    resolve_references,
-)
+from tactician.blueprint import Limits, build_outline, compare_blueprints, export_blueprint
+from tactician.blueprint.differences import Difference
+from tactician.blueprint.outline import Outline
+from tactician.blueprint.references import resolve_references
 from tests.blueprint.constellations import AnyRunnable, constellations
 from tests.blueprint.test_examples import HIERARCHY, NETWORK, PARALLEL, ROUTER, SUPERVISOR, SUPPORT, agent
 from tests.support.effort import examples

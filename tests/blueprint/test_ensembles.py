@@ -26,7 +26,8 @@ from tactician import (
     Task,
 )
 from tactician.context_format import JsonFormatter
-from tactician.ensemble import ConsoleReviewer, TaskInput, find_composite
+from tactician.ensemble import ConsoleReviewer, TaskInput
+from tactician.ensemble.work.composite import find_composite
 from tactician.errors import BlueprintError
 from tactician.testing import ScriptedModel
 from tests.blueprint import acme

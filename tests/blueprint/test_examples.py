@@ -16,10 +16,11 @@ from tactician import (
     SupervisorAgent,
     guardrails,
 )
-from tactician.blueprint import AgentBlueprint
+from tactician.blueprint.agents import AgentBlueprint
 from tactician.conversation import SlidingWindow, Summarization
 from tactician.guardrails import GuardrailResult
-from tactician.llm import RespondedModel
+from tactician.guardrails.registration import registry
+from tactician.llm.responder import RespondedModel
 from tests.blueprint import acme
 from tests.blueprint.constellations import ALLOW, HOSTS
 
@@ -253,8 +254,8 @@ def _registered() -> Iterator[None]:
         guardrails.input_guardrail(name)(passes)
     guardrails.output_guardrail("no_pii")(passes)
     yield
-    guardrails.registry.unregister("input", "profanity_filter")
-    guardrails.registry.unregister("output", "no_pii")
+    registry.unregister("input", "profanity_filter")
+    registry.unregister("output", "no_pii")
 
 
 @pytest.mark.parametrize("data", EXAMPLES.values(), ids=list(EXAMPLES))

@@ -9,7 +9,8 @@ from typing import Literal
 import pytest
 
 from tactician import Agent, Blueprint
-from tactician.blueprint import DEFAULT_LIMITS, Limits
+from tactician.blueprint import Limits
+from tactician.blueprint.origin import DEFAULT_LIMITS
 from tactician.errors import BlueprintError, Problem
 from tests.blueprint.constellations import ALLOW, HOSTS, KEYS
 from tests.blueprint.test_examples import ROUTER, agent

@@ -25,7 +25,7 @@ ADDED: Final[Mapping[str, tuple[str, str]]] = {
 PROGRAM: Final = """
 from tactician import Agent, Blueprint, ProcessOptions
 from tactician.blueprint import json_schema
-from tactician.config import CircuitBreakerSettings
+from tactician.config.model_settings import CircuitBreakerSettings
 from tactician.ensemble import DelegationRequest
 from tactician.ensemble.delegation.log import decode_request, encode_request
 from tactician.errors import DeclarationError, DocumentError

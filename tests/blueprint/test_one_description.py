@@ -9,31 +9,25 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tactician.amounts import Count
-from tactician.blueprint.ensembles import EnsembleBlueprint, PhasePart, ReviewPart, TaskPart
+from tactician.blueprint.ensembles.ensemble import EnsembleBlueprint
+from tactician.blueprint.ensembles.gates import ReviewPart
 from tactician.blueprint.ensembles.group_parts import EdgePart
-from tactician.blueprint.ensembles.phase_parts import PersonPart
+from tactician.blueprint.ensembles.phase_parts import PersonPart, PhasePart
 from tactician.blueprint.ensembles.reflection import ReflectPart
+from tactician.blueprint.ensembles.task_parts import TaskPart
 from tactician.blueprint.ensembles.team_settings import BudgetPart, ConstraintsPart, DelegationPart
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.schema_base import Part, convert_type
 from tactician.blueprint.settings import export_part
 from tactician.data_fields import CodeOnly, list_data_fields
-from tactician.documents import form_of
-from tactician.ensemble import (
-    Delegation,
-    Edge,
-    HierarchicalConstraints,
-    PersonReview,
-    Phase,
-    Reflection,
-    Review,
-    Task,
-)
+from tactician.documents.forms import form_of
+from tactician.ensemble import Delegation, Edge, HierarchicalConstraints, Phase, Reflection, Review, Task
 from tactician.ensemble.arguments import EnsembleArguments
-from tactician.llm import UsageTally
-from tactician.process import ActionRun, ProcessOptions, ProcessStatus
+from tactician.ensemble.phases.review import PersonReview
+from tactician.llm.usage import UsageTally
+from tactician.process import ProcessOptions, ProcessStatus
 from tactician.process.saving.saved_state import restore_options, save_options
-from tactician.process.state.state import ChildRun
+from tactician.process.state.state import ActionRun, ChildRun
 from tactician.runs import Budget
 from tests.blueprint import acme
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tactician import Blueprint
-from tactician.blueprint import Limits, resolve_references
+from tactician.blueprint import Limits
+from tactician.blueprint.references import resolve_references
 from tactician.errors import Problem
 from tests.blueprint.constellations import KEYS
 from tests.blueprint.test_examples import agent

@@ -17,7 +17,7 @@ from tactician.agents import BaseRunnable
 from tactician.blueprint import AgentRegistry, Blueprint, Builder, Limits
 from tactician.blueprint.blueprint import KINDS
 from tactician.errors import AgentNotFoundError, BlueprintError, ConfigurationError
-from tactician.llm import ToolSpec
+from tactician.llm.model import ToolSpec
 from tests.blueprint import acme
 from tests.blueprint.constellations import ALLOW
 from tests.blueprint.test_examples import KEYS, RESPONDER

@@ -11,8 +11,8 @@ import yaml
 from hypothesis import HealthCheck, given
 
 from tactician import Blueprint
-from tactician.blueprint import Node, blueprint_type, json_schema
-from tactician.blueprint.blueprint import KINDS
+from tactician.blueprint import blueprint_type, json_schema
+from tactician.blueprint.blueprint import KINDS, Node
 from tactician.errors import BlueprintError, DeclarationError, Problem
 from tests.blueprint.constellations import AnyRunnable, constellations
 from tests.blueprint.test_examples import EXAMPLES, ROUTER, YAML, agent

@@ -28,18 +28,21 @@ from tactician import (
     runnable,
     tool,
 )
-from tactician.agents import BaseRunnable, BlueprintLike, HandoffDefinition
+from tactician.agents import BaseRunnable
+from tactician.agents.blueprint_port import BlueprintLike
+from tactician.agents.definition import HandoffDefinition
 from tactician.blueprint import (
-    AgentBlueprint,
     BlueprintWarning,
     Builder,
     Exporter,
     blueprint_exporter,
     blueprint_type,
-    create_definition,
     export_blueprint,
 )
-from tactician.conversation import MessageWindow, SlidingWindow, TextCounter, TokenCounter, WindowStrategy
+from tactician.blueprint.agents import AgentBlueprint
+from tactician.blueprint.definitions import create_definition
+from tactician.conversation import MessageWindow, SlidingWindow, WindowStrategy
+from tactician.conversation.tokens import TextCounter, TokenCounter
 from tactician.errors import BlueprintError, DeclarationError
 from tactician.guardrails import GuardrailResult
 from tactician.llm import EmbeddedModel, Responder

@@ -9,7 +9,7 @@ import pytest
 
 from tactician import Blueprint
 from tactician.agents import AgentDefinition
-from tactician.blueprint import AgentBlueprint
+from tactician.blueprint.agents import AgentBlueprint
 from tactician.errors import BlueprintError
 from tests.blueprint.constellations import HOSTS, KEYS
 from tests.blueprint.test_examples import agent

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from tactician import Agent, Ai, AssistantMessage, Chatbot, Platform, UserMessage, action, component, tool
 from tactician.conversation import Conversation
-from tactician.llm import NO_USAGE, Delta, Features, ModelRequest, ModelResponse, Text, ToolCall
+from tactician.llm import Features, ModelRequest, ModelResponse, Text, ToolCall
+from tactician.llm.model import Delta
+from tactician.llm.usage import NO_USAGE
 from tactician.platform import Worker
-from tactician.runs import LeaseTime
+from tactician.runs.life.durable import LeaseTime
 from tactician.stores import DocumentStore, open_store
 from tactician.testing import ScriptedModel
 

@@ -15,8 +15,9 @@ from rich.console import Console
 from tactician.cli.answers import parse_answer_text
 from tactician.cli.asker import Asker
 from tactician.errors import ResponseError
-from tactician.process import build_form, parse_answer
-from tactician.runs import PendingKind, PendingRequest, approve, reject
+from tactician.process.people.forms import build_form, parse_answer
+from tactician.runs import PendingRequest, approve, reject
+from tactician.runs.outcomes.suspension import PendingKind
 
 
 class Mood(Enum):

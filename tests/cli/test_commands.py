@@ -94,7 +94,7 @@ def test_an_agent_with_tools_runs_too(tmp_path: Path) -> None:
 GROUPS = """
 from tactician import Ai, Platform, ToolGroup, UserInput, achieves_goal, action, planned_agent
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import ToolGroups
+from tactician.tools.group_registry import ToolGroups
 
 def add(a: int, b: int) -> int:
     return a + b

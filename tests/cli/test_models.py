@@ -15,7 +15,6 @@ from tactician.config import ModelSettings, Settings
 from tactician.errors import ConfigurationError, ModelTimeoutError
 from tactician.llm import (
     AssistantMessage,
-    DeploymentStatus,
     EmbeddedModel,
     LlmOptions,
     ModelCatalog,
@@ -23,6 +22,7 @@ from tactician.llm import (
     ModelResponse,
     UserMessage,
 )
+from tactician.llm.routing.deployment import DeploymentStatus
 from tests.support.chat_server import ChatServer, Reply, answers, completion, fails
 
 OK = answers(completion("OK."))

@@ -10,7 +10,7 @@ from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
 from tactician.errors import ConfigurationError
 from tactician.events import Event
-from tactician.llm import UsageTally
+from tactician.llm.usage import UsageTally
 from tactician.personalities import PERSONALITIES, PLAIN
 from tactician.planning import Action, Goal, Plan
 from tactician.process import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted, ProcessStatus

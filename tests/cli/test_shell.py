@@ -17,7 +17,8 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from tactician.cli.shell import FileLines, ShellHistory, TerminalLines
+from tactician.cli.shell.history import ShellHistory
+from tactician.cli.shell.lines import FileLines, TerminalLines
 from tactician.errors import MissingExtraError
 from tests.cli.support import COMMAND, Done, environment, tactician, written
 

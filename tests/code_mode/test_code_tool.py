@@ -23,7 +23,9 @@ from tactician.mcp import McpServer
 from tactician.runs import BudgetError, RunContext, RunResult, RunStatus
 from tactician.stores import SqliteStore
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
-from tactician.tools import Artifact, DeclaredTool, Tool, Toolbox, ToolProvider, collect_artifacts
+from tactician.tools import Artifact, DeclaredTool, Tool, collect_artifacts
+from tactician.tools.provider import ToolProvider
+from tactician.tools.toolbox import Toolbox
 from tests.mcp_client.demo import Demo
 from tests.support.stored import JsonStore
 

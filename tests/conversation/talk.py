@@ -8,19 +8,8 @@ from itertools import count
 from hypothesis import strategies as st
 
 from tactician.conversation import Conversation
-from tactician.llm import (
-    AssistantMessage,
-    Image,
-    Message,
-    ProviderItem,
-    SystemMessage,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-    UserPart,
-)
+from tactician.llm import AssistantMessage, Image, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
+from tactician.llm.messages import ProviderItem, SystemMessage, UserPart
 
 PIXEL = Image.from_bytes(b"\x89PNG\r\n\x1a\n" + bytes(16))
 

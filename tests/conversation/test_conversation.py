@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tactician.conversation import Conversation
 from tactician.errors import StoredStateError
-from tactician.llm import AssistantMessage, Message, SystemMessage, UserMessage
+from tactician.llm import AssistantMessage, Message, UserMessage
+from tactician.llm.messages import SystemMessage
 from tests.conversation.talk import calls, completed, conversations, exchange, result, says, user
 from tests.support.validity import check_valid
 

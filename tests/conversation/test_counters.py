@@ -7,8 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from tactician import Agent
-from tactician.conversation import Chain, Conversation, SlidingWindow, Summarization, TokenCounter, WindowStrategy
-from tactician.llm import Message, SystemMessage
+from tactician.conversation import Conversation, SlidingWindow, Summarization, WindowStrategy
+from tactician.conversation.tokens import TokenCounter
+from tactician.conversation.window_strategy import Chain
+from tactician.llm import Message
+from tactician.llm.messages import SystemMessage
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel
 from tests.conversation.talk import Ones, says, user

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from tactician.conversation import repair_history
-from tactician.llm import AssistantMessage, Message, SystemMessage, Thinking, ToolResult, UserMessage
+from tactician.conversation.history_repair import repair_history
+from tactician.llm import AssistantMessage, Message, Thinking, ToolResult, UserMessage
+from tactician.llm.messages import SystemMessage
 from tests.conversation.talk import anything, calls, conversations, exchange, result, says, user
 from tests.support.validity import check_sent, check_valid
 

@@ -8,7 +8,8 @@ import pytest
 
 from tactician.conversation import ConversationStore
 from tactician.errors import ConversationConflictError, StoredStateError
-from tactician.stores import Body, Lease, MemoryStore, StoredDocument, StoredStep
+from tactician.stores import MemoryStore
+from tactician.stores.document import Body, Lease, StoredDocument, StoredStep
 from tests.conversation.talk import says, user
 from tests.support.effort import EFFORT
 

@@ -10,20 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician.conversation import (
-    ESTIMATE,
-    Chain,
     CompactToolResults,
     Conversation,
-    Messages,
     MessageWindow,
     SlidingWindow,
     Summarization,
-    TokenCounter,
     WindowStrategy,
     chain,
 )
+from tactician.conversation.conversation import Messages
+from tactician.conversation.tokens import ESTIMATE, TokenCounter
+from tactician.conversation.window_strategy import Chain
 from tactician.errors import DeclarationError, ModelServerError
-from tactician.llm import AssistantMessage, Delta, Features, Message, ModelRequest, ModelResponse, Text, UserMessage
+from tactician.llm import AssistantMessage, Features, Message, ModelRequest, ModelResponse, Text, UserMessage
+from tactician.llm.model import Delta
 from tactician.runs import RunContext
 from tests.conversation.talk import Ones, calls, completed, conversations, exchange, result, says, user
 from tests.support.validity import check_sent, check_valid

@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 
 from tactician.clock import SYSTEM_CLOCK
-from tactician.conversation import Conversation, ConversationSummarized, Messages, MessageWindow, Summarization
+from tactician.conversation import Conversation, ConversationSummarized, MessageWindow, Summarization
+from tactician.conversation.conversation import Messages
 from tactician.errors import DeclarationError, ModelServerError
 from tactician.events import Event
 from tactician.llm import (
     AssistantMessage,
-    Delta,
     Document,
     Features,
     LanguageModel,
@@ -23,12 +23,14 @@ from tactician.llm import (
     Message,
     ModelRequest,
     ModelResponse,
-    SystemMessage,
     Text,
     ToolResult,
     UserMessage,
 )
-from tactician.runs import Budget, BudgetMeter, ModelReturned, RunContext
+from tactician.llm.messages import SystemMessage
+from tactician.llm.model import Delta
+from tactician.runs import Budget, ModelReturned, RunContext
+from tactician.runs.outcomes.budget import BudgetMeter
 from tactician.testing import ScriptedModel
 from tests.conversation.talk import PIXEL, Ones, calls, exchange, result, says, user
 

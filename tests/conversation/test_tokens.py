@@ -8,21 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tactician.conversation import ESTIMATE, TextCounter, find_token_counter
+from tactician.conversation import find_token_counter
 from tactician.conversation import tokens as module
-from tactician.llm import (
-    AssistantMessage,
-    Document,
-    Image,
-    Message,
-    ProviderItem,
-    SystemMessage,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from tactician.conversation.tokens import ESTIMATE, TextCounter
+from tactician.llm import AssistantMessage, Document, Image, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
+from tactician.llm.messages import ProviderItem, SystemMessage
 
 needs_load_tokenizer = pytest.mark.skipif(sys.version_info >= (3, 14), reason="the extra `tokens` has no wheels for it")
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.conversation import ESTIMATE, CompactToolResults, Conversation, SlidingWindow, TokenCounter
+from tactician.conversation import CompactToolResults, Conversation, SlidingWindow
+from tactician.conversation.tokens import ESTIMATE, TokenCounter
 from tactician.errors import DeclarationError
-from tactician.llm import Message, SystemMessage, ToolResult
+from tactician.llm import Message, ToolResult
+from tactician.llm.messages import SystemMessage
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel
 from tests.conversation.talk import Ones, calls, conversations, exchange, result, says, user

@@ -32,10 +32,9 @@ from tactician import (
     scatter_gather,
     tool,
 )
-from tactician.agents.flows import RepeatUntil
+from tactician.agents.flows.repeat_until import RepeatUntil
 from tactician.llm import (
     AssistantMessage,
-    Delta,
     Features,
     ModelRequest,
     ModelResponse,
@@ -44,9 +43,10 @@ from tactician.llm import (
     ToolResult,
     Usage,
     UserMessage,
-    join_text,
 )
-from tactician.tools import ToolLike
+from tactician.llm.messages import join_text
+from tactician.llm.model import Delta
+from tactician.tools.toolbox import ToolLike
 from tests.crash.ledger import Ledger
 
 Graph = Mapping[str, frozenset[str]]

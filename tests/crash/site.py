@@ -9,9 +9,13 @@ from itertools import chain
 from pathlib import Path
 
 from tactician import Platform
-from tactician.llm import join_text
-from tactician.runs import Response, RunStatus, RunStore, keep_responses
-from tactician.stores import Lease, open_store
+from tactician.llm.messages import join_text
+from tactician.runs import RunStatus
+from tactician.runs.life.execution import keep_responses
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.store import RunStore
+from tactician.stores import open_store
+from tactician.stores.document import Lease
 from tactician.testing import ScriptedModel
 from tests.crash.fleet import LOST, Fleet
 from tests.crash.kinds import Kind, create_agents, create_service, messages_of_request

@@ -9,8 +9,10 @@ import pytest
 
 from tactician import Platform
 from tactician.platform import Worker
-from tactician.runs import DEFAULT_LEASE, RunStore
-from tactician.stores import Lease, MemoryStore, StoredStep
+from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore
+from tactician.stores.document import Lease, StoredStep
 from tactician.testing import ScriptedModel
 from tests.crash.kinds import ENQUEUED, Kind, create_agents
 from tests.crash.ledger import Ledger

@@ -11,8 +11,9 @@ from tactician import Platform, ProcessStatus, UserInput, achieves_goal, action,
 from tactician.errors import StoreError
 from tactician.platform import Worker
 from tactician.process import OperationContext, ask_human
-from tactician.runs import RunStore
-from tactician.stores import Lease, MemoryStore, StoredDocument, StoredStep
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore
+from tactician.stores.document import Lease, StoredDocument, StoredStep
 from tactician.testing import ScriptedModel
 from tests.support.stored import JsonStore, respond
 

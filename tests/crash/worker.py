@@ -15,7 +15,7 @@ from unittest.mock import patch
 from tactician import Platform
 from tactician.errors import TacticianError
 from tactician.platform import Worker
-from tactician.runs import DurableRun
+from tactician.runs.life.durable import DurableRun
 from tactician.stores import PostgresStore, SqliteStore, open_store
 from tactician.testing import ScriptedModel
 from tests.crash.kinds import create_agents, create_service

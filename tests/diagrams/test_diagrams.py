@@ -10,18 +10,10 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.diagrams import (
-    Diagram,
-    DiagramEdge,
-    DiagramNode,
-    EdgeStyle,
-    NodeShape,
-    NodeStatus,
-    render_card,
-    render_mimebundle,
-    to_mermaid,
-    to_svg,
-)
+from tactician.diagrams.diagram import Diagram, DiagramEdge, DiagramNode, EdgeStyle, NodeShape, NodeStatus
+from tactician.diagrams.html import render_card, render_mimebundle
+from tactician.diagrams.mermaid import to_mermaid
+from tactician.diagrams.svg import to_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 TEXTS = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=60)

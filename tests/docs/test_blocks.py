@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tactician import AgentService, Blueprint
-from tactician.config import load_settings
-from tactician.llm import ModelCatalog, ModelRouter, parse_instances
+from tactician.config.loading import load_settings
+from tactician.llm import ModelCatalog, ModelRouter
+from tactician.llm.instances import parse_instances
 from tactician.testing import ScriptedModel
 from tests.docs.pages import Block, list_blocks, promised_outputs
 from tests.support.forking import ForkingProgram, bare_environment

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from tactician.amounts import Count, Positive
 from tactician.data_fields import CodeOnly
-from tactician.documents import DocumentModel, form_of, list_form_fields
+from tactician.documents.forms import form_of, list_form_fields
+from tactician.documents.models import DocumentModel
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.documents import Data, DataDocument, DataPath, make_document, read_document, write_yaml
+from tactician.documents.data import Data, DataPath
+from tactician.documents.document import DataDocument, make_document, read_document, write_yaml
 from tests.documents.texts import DATA, TABLES, TomlWriter, paths_in
 
 

@@ -9,15 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from tactician.documents import (
-    DocumentLimits,
-    DocumentModel,
-    Problems,
-    format_path,
-    make_document,
-    read_document,
-    validate_document,
-)
+from tactician.documents.data import DocumentLimits, format_path
+from tactician.documents.document import make_document, read_document
+from tactician.documents.models import DocumentModel, validate_document
+from tactician.documents.problems import Problems
 from tactician.errors import AgentFileError, DocumentError, Problem
 from tactician.suggestions import did_you_mean, find_closest, find_closest_spelling
 

@@ -12,17 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tactician.documents import (
-    DocumentLimits,
-    Format,
-    check_data,
-    load_document,
-    make_document,
-    measure_data,
-    read_document,
-    read_text,
-    write_yaml,
-)
+from tactician.documents.data import DocumentLimits, check_data, measure_data
+from tactician.documents.document import Format, load_document, make_document, read_document, write_yaml
+from tactician.documents.files import read_text
 from tactician.errors import ConfigurationError, DocumentError, TacticianError
 from tests.documents.texts import DATA, TABLES, write_toml
 

@@ -9,15 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.documents import (
-    Variable,
-    escape_variables,
-    find_variable,
-    has_variables,
-    parse_scalar,
-    substitute_variables,
-    write_yaml,
-)
+from tactician.documents.document import write_yaml
+from tactician.documents.scalars import parse_scalar
+from tactician.documents.variables import Variable, escape_variables, find_variable, has_variables, substitute_variables
 from tactician.errors import DocumentError
 
 TEXTS = st.text(st.sampled_from("${}:-AB1_ é\n"), max_size=30)

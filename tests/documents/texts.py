@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from hypothesis import strategies as st
 
-from tactician.documents import DataPath
+from tactician.documents.data import DataPath
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=8)
 NAMES = st.sampled_from(["a", "b", "c", "d-e", "f_1"]) | TEXTS

@@ -43,7 +43,6 @@ from tactician import (
 )
 from tactician.llm import (
     AssistantMessage,
-    Delta,
     Features,
     ModelRequest,
     ModelResponse,
@@ -53,6 +52,7 @@ from tactician.llm import (
     Usage,
     UserMessage,
 )
+from tactician.llm.model import Delta
 from tactician.process import ask_human
 from tactician.testing import ScriptedModel
 

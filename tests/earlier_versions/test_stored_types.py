@@ -8,7 +8,8 @@ import pytest
 from pydantic import TypeAdapter
 
 import tactician
-from tactician.process import ActionRetryPolicy, list_stored_names
+from tactician.process import ActionRetryPolicy
+from tactician.process.stored_types import list_stored_names
 from tactician.runs import TurnLimitError
 
 VERSIONS = sorted(Path(__file__).parent.glob("*/types.txt"))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from tactician import Agent, RunContext, Task, tool
-from tactician.ensemble import Handler, TaskInput
+from tactician.ensemble import TaskInput
+from tactician.ensemble.tasks.task import Handler
 from tactician.errors import Problem
-from tactician.events import EventListener
-from tactician.llm import ModelRequest, ModelResponse, SystemMessage
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.events.bus import EventListener
+from tactician.llm import ModelRequest, ModelResponse
+from tactician.llm.messages import SystemMessage
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tests.support.stored import JsonStore
 
 

@@ -33,7 +33,8 @@ from tactician import (
 from tactician.ensemble import ReviewDecision, TaskInput, TaskReflection
 from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse
 from tactician.platform import Worker
-from tactician.runs import PendingRequest, RunStore
+from tactician.runs import PendingRequest
+from tactician.runs.progress.store import RunStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.stored import JsonStore
 

@@ -25,7 +25,7 @@ from tactician import (
 )
 from tactician.ensemble import PhaseDecision, TaskInput
 from tactician.platform import Worker
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores import SqliteStore
 from tactician.testing import ScriptedModel
 from tests.support.effort import EFFORT, SEED

@@ -27,21 +27,20 @@ from tactician.ensemble import (
     DelegationContext,
     DelegationDecision,
     DelegationFailed,
-    DelegationPriority,
     DelegationRequest,
     DelegationStarted,
-    DelegationStatus,
     EnsembleDefinitionError,
     EnsembleResult,
     TaskFailedError,
     TaskInput,
 )
-from tactician.ensemble.values.delegation import allow, modify, reject
+from tactician.ensemble.values.delegation import DelegationPriority, DelegationStatus, allow, modify, reject
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.events import Event
 from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, Text
 from tactician.runs import RunStarted
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tests.ensemble.support import durable, over, prompt_of, says, script_of
 from tests.support.stored import JsonStore
 

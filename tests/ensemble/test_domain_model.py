@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from tactician import Agent, Ensemble, HierarchicalConstraints, RunContext, Task, Workflow, tool
 from tactician.ensemble import TaskFailedError, TaskInput
 from tactician.errors import DeclarationError
-from tactician.llm import as_model_source
+from tactician.llm.model_sources import as_model_source
 from tactician.runs import Services
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tests.ensemble.support import over, says

@@ -30,7 +30,7 @@ from tactician.ensemble import EnsembleResult, TaskCompleted, TaskFailedError, T
 from tactician.errors import StoredStateError
 from tactician.events import Event
 from tactician.platform import Worker
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores import SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.ensemble.support import durable, over

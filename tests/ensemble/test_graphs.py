@@ -17,9 +17,9 @@ from tactician.ensemble import (
     PredicateError,
     TaskFailedError,
     TaskInput,
-    TaskLike,
     TaskOutputs,
 )
+from tactician.ensemble.tasks.task import TaskLike
 from tests.ensemble.support import cashier, counter, durable, numbered, over, places_of, prompt_of, says, script_of
 
 

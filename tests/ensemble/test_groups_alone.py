@@ -30,7 +30,7 @@ from tactician import (
     planned_agent,
     tool,
 )
-from tactician.agents import as_runnable
+from tactician.agents.planned.specs import as_runnable
 from tactician.ensemble import EnsembleDefinitionError, TaskInput
 from tactician.platform import Worker
 from tactician.testing import ScriptedModel, ToolCall

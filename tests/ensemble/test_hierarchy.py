@@ -21,7 +21,8 @@ from tactician.ensemble import (
 )
 from tactician.events import Event
 from tactician.llm import ModelCatalog
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tactician.tools import Tool
 from tests.ensemble.support import durable, over, prompt_of, says, script_of, system_of
 

@@ -8,7 +8,8 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, Ensemble, RunResult, RunStatus, Task, Workflow
-from tactician.llm import UserMessage, as_model_source
+from tactician.llm import UserMessage
+from tactician.llm.model_sources import as_model_source
 from tactician.runs import Input, RunContext, Services
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tests.ensemble.support import over, prompt_of, says, script_of

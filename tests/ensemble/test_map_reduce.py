@@ -17,10 +17,10 @@ from tactician.ensemble import (
     MapReduceError,
     TaskFailedError,
     TaskInput,
-    TaskLike,
     TaskOutput,
 )
 from tactician.ensemble.groups.bins import pack_bins
+from tactician.ensemble.tasks.task import TaskLike
 from tactician.testing import ScriptedModel
 from tests.ensemble.support import cashier, durable, note, numbered, over, places_of, prompt_of
 

@@ -26,7 +26,8 @@ from tactician import (
     approve,
 )
 from tactician.config import Settings
-from tactician.ensemble import EnsembleDefinitionError, ExitReason, TaskInput, TaskLike, TaskOutputs
+from tactician.ensemble import EnsembleDefinitionError, ExitReason, TaskInput, TaskOutputs
+from tactician.ensemble.tasks.task import TaskLike
 from tactician.llm import ModelCatalog
 from tactician.platform import Worker
 from tactician.runs import PendingRequest

@@ -16,8 +16,10 @@ from tactician.blueprint import json_schema
 from tactician.clock import Clock
 from tactician.ensemble import EnsembleDefinitionError, TaskInput, TaskStarted
 from tactician.errors import DeclarationError
-from tactician.flow import Dependent, ErrorPolicy, run_in_turn
-from tactician.runs import Approval, PendingRequest, Suspended
+from tactician.flow.steps import ErrorPolicy
+from tactician.flow.turns import Dependent, run_in_turn
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Approval, Suspended
 
 StepT = TypeVar("StepT", bound=Dependent)
 

@@ -33,7 +33,7 @@ from tactician import (
     runnable,
     tool,
 )
-from tactician.agents import as_runnable
+from tactician.agents.planned.specs import as_runnable
 from tactician.platform import Worker
 from tactician.testing import ScriptedModel, ToolCall
 from tests.ensemble.support import CallsOnce, note

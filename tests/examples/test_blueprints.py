@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tactician import Blueprint, RunContext
-from tactician.llm import SystemMessage
+from tactician.llm.messages import SystemMessage
 from tactician.testing import ScriptedModel
 
 DESK = Path(__file__).parents[2] / "examples" / "blueprints" / "front_desk.yaml"

@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
-from tactician.flow import gather_or_suspend
-from tactician.runs import PendingRequest, Suspended
+from tactician.flow.scheduler import gather_or_suspend
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Suspended
 
 
 async def says(text: str) -> str:

@@ -10,8 +10,10 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepFailed, StepSkipped, StepSuspended
-from tactician.runs import PendingRequest, Suspended
+from tactician.flow.scheduler import Scheduler
+from tactician.flow.steps import ErrorPolicy, FlowStep, StepCompleted, StepFailed, StepSkipped, StepSuspended
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Suspended
 from tests.support.effort import examples
 
 End = Literal["completed", "failed", "suspended"]

@@ -9,19 +9,12 @@ from contextvars import ContextVar
 import pytest
 
 from tactician.errors import ConfigurationError, DeclarationError, TransientError
-from tactician.flow import (
-    FlowStep,
-    Scheduler,
-    StepCompleted,
-    StepFailed,
-    StepOutcome,
-    StepSkipped,
-    StepSuspended,
-    StepTimeoutError,
-    run_steps,
-)
+from tactician.flow.scheduler import Scheduler, run_steps
+from tactician.flow.steps import FlowStep, StepCompleted, StepFailed, StepOutcome, StepSkipped, StepSuspended
+from tactician.flow.timeout import StepTimeoutError
 from tactician.process import ActionRetryPolicy
-from tactician.runs import PendingRequest, Suspended
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Suspended
 from tactician.testing import FakeClock
 
 Work = Callable[[Mapping[str, str]], Awaitable[str]]

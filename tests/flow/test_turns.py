@@ -10,16 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.flow import (
-    ErrorPolicy,
-    FlowStep,
-    Scheduler,
-    StepCompleted,
-    StepOutcome,
-    StepSkipped,
-    run_in_turn,
-)
-from tactician.runs import PendingRequest, Suspended
+from tactician.flow.scheduler import Scheduler
+from tactician.flow.steps import ErrorPolicy, FlowStep, StepCompleted, StepOutcome, StepSkipped
+from tactician.flow.turns import run_in_turn
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Suspended
 from tests.support.effort import examples
 
 

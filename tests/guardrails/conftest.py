@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tactician import guardrails
+from tactician.guardrails.registration import registry
 
 
 @pytest.fixture(autouse=True)
 def own_names() -> Iterator[None]:
-    with guardrails.registry.isolate():
+    with registry.isolate():
         yield

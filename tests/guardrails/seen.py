@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tactician import RunContext, UserMessage
-from tactician.events import EventListener
-from tactician.guardrails import CheckedInput, CheckedOutput, CheckedToolOutput
+from tactician.events.bus import EventListener
+from tactician.guardrails.guardrail import CheckedInput, CheckedOutput, CheckedToolOutput
 from tactician.llm import AssistantMessage, Text, ToolCall
 from tactician.testing import ScriptedModel
 

@@ -8,21 +8,10 @@ import pytest
 
 from tactician import guardrails
 from tactician.events import Event
-from tactician.guardrails import (
-    GuardrailChecked,
-    GuardrailError,
-    GuardrailResult,
-    InputGuardrail,
-    InputGuardrails,
-    as_input_guardrail,
-    as_output_guardrail,
-    as_tool_input_guardrail,
-    failed,
-    find_any_objection,
-    find_first_objection,
-    passed,
-    retry,
-)
+from tactician.guardrails import GuardrailChecked, GuardrailError, GuardrailResult, failed, passed, retry
+from tactician.guardrails.checks import InputGuardrails, find_any_objection, find_first_objection
+from tactician.guardrails.decorators import as_input_guardrail, as_output_guardrail, as_tool_input_guardrail
+from tactician.guardrails.guardrail import InputGuardrail
 from tactician.llm import ToolCall
 from tactician.runs import RunError, RunResult
 from tests.guardrails.seen import answered, called, context, said

@@ -10,15 +10,15 @@ import pytest
 
 from tactician import RunContext, guardrails
 from tactician.errors import DeclarationError
-from tactician.guardrails import (
-    GuardrailResult,
+from tactician.guardrails import GuardrailResult, failed, passed
+from tactician.guardrails.callables import GuardrailLike
+from tactician.guardrails.decorators import (
     as_input_guardrail,
     as_output_guardrail,
     as_tool_input_guardrail,
     as_tool_output_guardrail,
-    failed,
-    passed,
 )
+from tactician.guardrails.registration import registry
 from tactician.llm import ToolCall
 from tests.guardrails.seen import answered, context, said
 
@@ -59,7 +59,7 @@ class TestDecorators:
 
         assert as_input_guardrail(check).concurrent
         assert as_input_guardrail(check).registered is None
-        assert guardrails.registry.names("input") == ()
+        assert registry.names("input") == ()
 
     def test_the_default_is_to_run_before_the_model_on_the_new_input(self) -> None:
         guardrail = as_input_guardrail(lambda text: passed())
@@ -172,7 +172,7 @@ class TestMistakes:
             (42, "input guardrail 'int' is not declared correctly"),
         ],
     )
-    def test_what_cannot_be_a_guardrail(self, check: guardrails.GuardrailLike, problem: str) -> None:
+    def test_what_cannot_be_a_guardrail(self, check: GuardrailLike, problem: str) -> None:
         with pytest.raises(DeclarationError, match=problem):
             as_input_guardrail(check)
 
@@ -203,7 +203,7 @@ class TestMistakes:
             guardrails.input_guardrail("x")(as_bool)  # type: ignore[type-var]
         with pytest.raises(DeclarationError, match=problem):
             as_input_guardrail(as_nothing)  # type: ignore[arg-type]
-        assert guardrails.registry.names("input") == ()
+        assert registry.names("input") == ()
 
     def test_a_method_of_no_object(self) -> None:
         with pytest.raises(DeclarationError, match=r"decorate a function, or a class with check\(\)"):

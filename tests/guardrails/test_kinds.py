@@ -11,17 +11,15 @@ import pytest
 
 from tactician import RunContext, guardrails
 from tactician.errors import DeclarationError
-from tactician.guardrails import (
-    GuardrailLike,
-    GuardrailResult,
+from tactician.guardrails import GuardrailResult, failed, passed, retry
+from tactician.guardrails.callables import GuardrailLike
+from tactician.guardrails.decorators import (
     as_input_guardrail,
     as_output_guardrail,
     as_tool_input_guardrail,
     as_tool_output_guardrail,
-    failed,
-    passed,
-    retry,
 )
+from tactician.guardrails.guardrail import InputGuardrail
 from tactician.llm import ToolCall
 from tests.guardrails.seen import answered, called, context, returned, said
 
@@ -235,7 +233,7 @@ class TestFailsClosed:
             raise problem
 
         guardrail = make(check)
-        assert isinstance(guardrail, guardrails.InputGuardrail)
+        assert isinstance(guardrail, InputGuardrail)
         result = await guardrail.check(said("hi"), context())
 
         assert (result.outcome, result.reason) == ("failed", "it raised ValueError: no words")

@@ -5,17 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tactician.errors import ConfigurationError
-from tactician.guardrails import (
-    as_input_guardrail,
-    as_output_guardrail,
-    blocked_words,
-    failed,
-    matches,
-    max_length,
-    no_match,
-    passed,
-    retry,
-)
+from tactician.guardrails import blocked_words, failed, matches, max_length, no_match, passed, retry
+from tactician.guardrails.decorators import as_input_guardrail, as_output_guardrail
 from tests.guardrails.seen import answered, context, said
 
 

@@ -8,7 +8,10 @@ import pytest
 
 from tactician import guardrails
 from tactician.errors import ConfigurationError
-from tactician.guardrails import AnyGuardrail, GuardrailResult, as_output_guardrail, failed, passed
+from tactician.guardrails import GuardrailResult, failed, passed
+from tactician.guardrails.decorators import as_output_guardrail
+from tactician.guardrails.guardrail import AnyGuardrail
+from tactician.guardrails.registration import registry
 from tests.guardrails.seen import answered, context, said
 
 
@@ -84,17 +87,17 @@ class TestFinding:
         declare("a")
         guardrails.output_guardrail("c")(lambda output: passed())
 
-        assert guardrails.registry.names("input") == ("a", "b")
-        assert guardrails.registry.names("output") == ("c",)
+        assert registry.names("input") == ("a", "b")
+        assert registry.names("output") == ("c",)
 
     def test_a_name_can_be_forgotten(self) -> None:
         declare("a")
         declare("b")
 
-        guardrails.registry.unregister("input", "a")
-        guardrails.registry.unregister("input", "never there")
+        registry.unregister("input", "a")
+        registry.unregister("input", "never there")
 
-        assert guardrails.registry.names("input") == ("b",)
+        assert registry.names("input") == ("b",)
 
 
 class TestRegistering:
@@ -151,11 +154,11 @@ class TestRegistering:
                 return passed() if output == self.text else failed(f"not {self.text}")
 
         exactly = as_output_guardrail(Exactly("yes"))
-        named = guardrails.registry.register("yes", exactly)
+        named = registry.register("yes", exactly)
 
         assert guardrails.output("yes") is named
         assert (exactly.registered, named.registered, named.name) == (None, "yes", "yes")
         assert await named.check(answered("no"), context()) == failed("not yes")
-        assert guardrails.registry.register("yes", named) == named
+        assert registry.register("yes", named) == named
         with pytest.raises(ConfigurationError, match=r"with .*Exactly; choose another name for .*Exactly"):
-            guardrails.registry.register("yes", as_output_guardrail(Exactly("no")))
+            registry.register("yes", as_output_guardrail(Exactly("no")))

@@ -18,7 +18,7 @@ from tactician import (
 from tactician.agents.flows import scatter_gather
 from tactician.llm import AssistantMessage, Text, UserMessage
 from tactician.process import ask_human
-from tactician.runs import Response
+from tactician.runs.outcomes.suspension import Response
 from tactician.testing import ToolCall
 
 

@@ -27,7 +27,8 @@ from tactician.integrations.step_report import StepReport
 from tactician.integrations.stepper import Stepper
 from tactician.llm import AssistantMessage, Text
 from tactician.process import ProcessFailedError, ask_human
-from tactician.runs import Input, RunError, RunStatus, RunStore
+from tactician.runs import Input, RunError, RunStatus
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.integrations.agents import Printed, Printer, Rated

@@ -46,8 +46,10 @@ from tactician.integrations.temporal_workflow import RunWorkflow
 from tactician.llm import AssistantMessage
 from tactician.platform import RunView
 from tactician.process import ProcessFailedError, ProcessStuckError
-from tactician.runs import PendingRequest, RunError, RunStatus, RunStore
-from tactician.stores import DocumentStore, Lease, MemoryStore, SqliteStore, StoredDocument, open_store
+from tactician.runs import PendingRequest, RunError, RunStatus
+from tactician.runs.progress.store import RunStore
+from tactician.stores import DocumentStore, MemoryStore, SqliteStore, open_store
+from tactician.stores.document import Lease, StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
 from tests.integrations.agents import (
     Committee,

@@ -12,19 +12,14 @@ from typing import ClassVar
 
 import pytest
 
-from tactician.config import ModelSettings, Settings, load_settings
+from tactician.config import ModelSettings, Settings
+from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError, UnknownModelError
-from tactician.llm import (
-    PROVIDERS,
-    EmbeddedModel,
-    LanguageModel,
-    LlmOptions,
-    ModelCatalog,
-    OneModel,
-    RemoteModel,
-    RoutedModel,
-    as_model_source,
-)
+from tactician.llm import EmbeddedModel, LanguageModel, LlmOptions, ModelCatalog, OneModel
+from tactician.llm.model_sources import as_model_source
+from tactician.llm.providers import PROVIDERS
+from tactician.llm.remote import RemoteModel
+from tactician.llm.routing.chat import RoutedModel
 from tactician.testing import ScriptedModel
 
 INSTANCES = json.dumps(

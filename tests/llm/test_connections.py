@@ -13,7 +13,9 @@ from textwrap import dedent
 import pytest
 
 from tactician.errors import ModelConnectionError
-from tactician.llm import Endpoint, ModelRequest, RemoteModel, TextDelta, UserMessage
+from tactician.llm import Endpoint, ModelRequest, UserMessage
+from tactician.llm.model import TextDelta
+from tactician.llm.remote import RemoteModel
 from tests.support.chat_server import ChatServer, chunk, echoes, sse, streams
 from tests.support.waiting import eventually
 
@@ -113,7 +115,8 @@ async def test_leaving_a_stream_early_closes_its_connection(server: ChatServer, 
 LOOPS = """
     import asyncio, sys
     from tactician import Agent
-    from tactician.llm import Endpoint, ModelRequest, RemoteModel, UserMessage
+    from tactician.llm import Endpoint, ModelRequest, UserMessage
+    from tactician.llm.remote import RemoteModel
 
     url = sys.argv[1] + "/v1/chat/completions"
     request = ModelRequest((UserMessage("hi"),))
@@ -131,7 +134,8 @@ LOOPS = """
 
 LEFT = """
     import asyncio, sys
-    from tactician.llm import Endpoint, ModelRequest, RemoteModel, UserMessage
+    from tactician.llm import Endpoint, ModelRequest, UserMessage
+    from tactician.llm.remote import RemoteModel
 
     async def leave() -> None:
         model = RemoteModel("m", Endpoint("test", sys.argv[1] + "/v1/chat/completions"))
@@ -144,7 +148,8 @@ LEFT = """
 
 CLOSED = """
     import asyncio, gc, sys, weakref
-    from tactician.llm import Endpoint, ModelRequest, RemoteModel, UserMessage
+    from tactician.llm import Endpoint, ModelRequest, UserMessage
+    from tactician.llm.remote import RemoteModel
 
     model = RemoteModel("m", Endpoint("test", sys.argv[1] + "/v1/chat/completions"))
     loops = []

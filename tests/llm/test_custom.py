@@ -11,22 +11,14 @@ import pytest
 
 from tactician import Agent
 from tactician.errors import ConfigurationError, ModelError, UnsupportedFeatureError
-from tactician.llm import (
-    Image,
-    LlmOptions,
-    ModelRequest,
-    ModelResponse,
-    OutputSpec,
-    ProviderAccess,
-    RemoteEmbeddingModel,
-    RemoteImageModel,
-    RemoteModel,
-    Text,
-    ToolSpec,
-    UserMessage,
-    parse_instances,
-)
+from tactician.llm import Image, LlmOptions, ModelRequest, ModelResponse, Text, UserMessage
 from tactician.llm.custom import parse_custom_provider
+from tactician.llm.embeddings.remote import RemoteEmbeddingModel
+from tactician.llm.images import RemoteImageModel
+from tactician.llm.instances import parse_instances
+from tactician.llm.model import OutputSpec, ToolSpec
+from tactician.llm.provider_access import ProviderAccess
+from tactician.llm.remote import RemoteModel
 from tests.support.chat_server import ChatServer, answers, completion, streams
 from tests.support.voices import VOICES, Saying, says
 

@@ -32,16 +32,16 @@ from tactician.llm import (
     LlmOptions,
     ModelRequest,
     ModelResponse,
-    OutputSpec,
     Text,
-    TextDelta,
     ToolResult,
     UserMessage,
     embedded,
 )
-from tactician.loop import ToolReturned, TurnLoop, output_type
+from tactician.llm.model import OutputSpec, TextDelta
+from tactician.loop import ToolReturned, output_type
+from tactician.loop.turns import TurnLoop
 from tactician.runs import RunContext
-from tactician.tools import Toolbox
+from tactician.tools.toolbox import Toolbox
 from tests.support.waiting import eventually
 
 pytestmark = [
@@ -275,7 +275,8 @@ async def test_a_tool_is_called_and_its_result_reaches_the_answer(model: Embedde
 
 QUIET = """
     import asyncio
-    from tactician.llm import EmbeddedModel, LlmOptions, ModelRequest, OutputSpec, UserMessage
+    from tactician.llm import EmbeddedModel, LlmOptions, ModelRequest, UserMessage
+    from tactician.llm.model import OutputSpec
 
     async def main() -> None:
         model = EmbeddedModel()

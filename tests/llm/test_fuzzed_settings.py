@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from tactician import ModelRouter
 from tactician.config import Settings
 from tactician.errors import ConfigurationError, TacticianError
-from tactician.llm import Instance, ModelCatalog, parse_instances
+from tactician.llm import ModelCatalog
+from tactician.llm.instance import Instance
+from tactician.llm.instances import parse_instances
 from tests.support.effort import FUZZED, examples
 
 SCALARS = (

@@ -25,8 +25,11 @@ from tactician.errors import (
     ModelServerError,
     ModelTimeoutError,
 )
-from tactician.llm import Endpoint, ImageModel, ModelRequest, RemoteEmbeddingModel, RemoteImageModel, RemoteModel
+from tactician.llm import Endpoint, ImageModel, ModelRequest
 from tactician.llm import UserMessage as Said
+from tactician.llm.embeddings.remote import RemoteEmbeddingModel
+from tactician.llm.images import RemoteImageModel
+from tactician.llm.remote import RemoteModel
 from tests.support.chat_server import ChatServer, answers, chunk, sends, sse
 from tests.support.effort import FUZZED, examples
 from tests.support.raw_server import RawServer, head

@@ -24,7 +24,9 @@ from tactician.errors import (
     ModelTimeoutError,
     RateLimitError,
 )
-from tactician.llm import PROVIDERS, Endpoint, LlmOptions, ModelRequest, RemoteModel, UserMessage
+from tactician.llm import Endpoint, LlmOptions, ModelRequest, UserMessage
+from tactician.llm.providers import PROVIDERS
+from tactician.llm.remote import RemoteModel
 from tests.support.chat_server import ChatServer, answers, chunk, completion, fails, hangs_up, sends, sse, streams
 from tests.support.waiting import eventually
 

@@ -6,7 +6,7 @@ import traceback
 import pytest
 
 from tactician.errors import ConfigurationError
-from tactician.llm import parse_instances
+from tactician.llm.instances import parse_instances
 
 KEY = "sk-very-secret"
 

@@ -8,21 +8,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from tactician.config import ModelSettings, PriceSettings, Settings
+from tactician.config import ModelSettings, Settings
+from tactician.config.model_settings import PriceSettings
 from tactician.errors import ConfigurationError, ModelRequestError, UnknownModelError
-from tactician.llm import (
-    EmbeddingModel,
-    Endpoint,
-    ImageModel,
-    LocalEmbeddingModel,
-    MediaModelSource,
-    ModelCatalog,
-    RemoteEmbeddingModel,
-    RemoteImageModel,
-    RoutedEmbeddingModel,
-    RoutedImageModel,
-)
-from tactician.llm.images import DEFAULT_IMAGE_MODEL
+from tactician.llm import EmbeddingModel, Endpoint, ImageModel, ModelCatalog
+from tactician.llm.embeddings.local import LocalEmbeddingModel
+from tactician.llm.embeddings.remote import RemoteEmbeddingModel
+from tactician.llm.images import DEFAULT_IMAGE_MODEL, RemoteImageModel
+from tactician.llm.model_sources import MediaModelSource
+from tactician.llm.routing.media import RoutedEmbeddingModel, RoutedImageModel
 from tests.support.chat_server import ChatServer, answers, fails
 
 KEY = "sk-very-secret"

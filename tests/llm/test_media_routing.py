@@ -11,10 +11,12 @@ import pytest
 from aiohttp import web
 
 from tactician import Ai, LlmOptions, ModelRouter
-from tactician.config import ModelSettings, Settings, load_settings
+from tactician.config import ModelSettings, Settings
+from tactician.config.loading import load_settings
 from tactician.errors import AuthenticationError, ConfigurationError, ModelServerError, UnknownModelError
 from tactician.events import Event
-from tactician.llm import MediaModelSource, ModelCatalog, RequestRetried, RequestRouted
+from tactician.llm import ModelCatalog, RequestRetried, RequestRouted
+from tactician.llm.model_sources import MediaModelSource
 from tactician.runs import ModelCalled, ModelReturned, RunContext
 from tests.support.chat_server import ChatServer, Received, Reply, answers, fails
 

@@ -10,22 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tactician.llm import (
-    AssistantMessage,
-    Document,
-    Image,
-    Message,
-    ProviderItem,
-    SystemMessage,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-    join_text,
-    messages_from_json,
-    messages_to_json,
-)
+from tactician.llm import AssistantMessage, Document, Image, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
+from tactician.llm.messages import ProviderItem, SystemMessage, join_text, messages_from_json, messages_to_json
 from tests.support.effort import FUZZED, examples
 
 WORDS = st.text(max_size=8)

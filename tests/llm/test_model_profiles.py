@@ -7,21 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tactician.config import Settings, load_settings
+from tactician.config import Settings
+from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError
-from tactician.llm import (
-    PROVIDERS,
-    LlmOptions,
-    ModelCatalog,
-    ModelProfile,
-    ModelProfiles,
-    ModelRequest,
-    RemoteModel,
-    RoutedModel,
-    UserMessage,
-)
+from tactician.llm import LlmOptions, ModelCatalog, ModelRequest, UserMessage
 from tactician.llm.built_in_profiles import KNOWN
-from tactician.llm.model_profiles import parse_profiles
+from tactician.llm.model_profiles import ModelProfile, ModelProfiles, parse_profiles
+from tactician.llm.providers import PROVIDERS
+from tactician.llm.remote import RemoteModel
+from tactician.llm.routing.chat import RoutedModel
 from tactician.llm.wire import Dialect
 
 

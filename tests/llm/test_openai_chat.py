@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.llm import Delta, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
+from tactician.llm import ModelResponse
+from tactician.llm.model import Delta, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.wire.openai_chat import ChatStreamDecoder, decode
 from tests.support.chat_server import USAGE, call, call_piece, chunk, completion, usage_chunk
 

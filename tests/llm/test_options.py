@@ -6,7 +6,7 @@ import pytest
 
 from tactician import LlmOptions
 from tactician.errors import ConfigurationError
-from tactician.llm import NO_OPTIONS
+from tactician.llm.options import NO_OPTIONS
 
 
 def test_what_is_not_said_comes_from_the_base() -> None:

@@ -11,9 +11,12 @@ from rich.console import Console
 
 from tactician import Agent, Budget, tool
 from tactician.cli.models import show_models
-from tactician.config import PriceSettings, Settings, load_settings
+from tactician.config import Settings
+from tactician.config.loading import load_settings
+from tactician.config.model_settings import PriceSettings
 from tactician.errors import ConfigurationError
-from tactician.llm import LlmOptions, ModelCatalog, ModelRequest, ModelResponse, Usage, UserMessage, calculate_cost
+from tactician.llm import LlmOptions, ModelCatalog, ModelRequest, ModelResponse, Usage, UserMessage
+from tactician.llm.usage import calculate_cost
 from tactician.runs import BudgetError, RunContext
 from tests.support.chat_server import ChatServer, answers, call, chunk, completion, streams, usage_chunk
 

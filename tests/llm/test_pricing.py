@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tactician.llm import ModelPrice, Usage, calculate_cost, find_price
+from tactician.llm import ModelPrice, Usage
+from tactician.llm.usage import calculate_cost, find_price
 
 MILLION = 1_000_000
 OWN = {"acme-": ModelPrice(1.0, 2.0), "acme-large": ModelPrice(10.0, 20.0, cache_read=1.0, cache_write=12.5)}

@@ -22,9 +22,7 @@ from tactician.errors import (
     UnsupportedFeatureError,
 )
 from tactician.llm import (
-    PROVIDERS,
     AssistantMessage,
-    Delta,
     Document,
     Image,
     LanguageModel,
@@ -32,21 +30,18 @@ from tactician.llm import (
     Message,
     ModelRequest,
     ModelResponse,
-    OutputSpec,
-    SystemMessage,
     Text,
-    TextDelta,
     Thinking,
-    ThinkingDelta,
     ToolCall,
-    ToolCallDelta,
     ToolResult,
-    ToolSpec,
     UserMessage,
-    adapt_request,
-    close_schema,
 )
+from tactician.llm.messages import SystemMessage
+from tactician.llm.model import Delta, OutputSpec, TextDelta, ThinkingDelta, ToolCallDelta, ToolSpec
 from tactician.llm.provider import join_url
+from tactician.llm.providers import PROVIDERS
+from tactician.llm.request_adapter import adapt_request
+from tactician.llm.schema import close_schema
 from tests.support.chat_server import Reply, answers, cut, hangs_up, sends
 from tests.support.strict_servers import KEY, SITES, StrictServer
 from tests.support.voices import Saying, says

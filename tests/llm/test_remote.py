@@ -6,29 +6,24 @@ import pytest
 
 from tactician.errors import ContentFilterError
 from tactician.llm import (
-    PROVIDERS,
     AssistantMessage,
-    Delta,
     Image,
     LanguageModel,
     LlmOptions,
     Message,
     ModelRequest,
     ModelResponse,
-    OutputSpec,
-    RemoteModel,
-    SystemMessage,
     Text,
-    TextDelta,
     Thinking,
-    ThinkingDelta,
     ToolCall,
-    ToolCallDelta,
     ToolResult,
-    ToolSpec,
     Usage,
     UserMessage,
 )
+from tactician.llm.messages import SystemMessage
+from tactician.llm.model import Delta, OutputSpec, TextDelta, ThinkingDelta, ToolCallDelta, ToolSpec
+from tactician.llm.providers import PROVIDERS
+from tactician.llm.remote import RemoteModel
 from tests.support.chat_server import (
     ChatServer,
     answers,

@@ -20,16 +20,15 @@ from tactician.llm import (
     Message,
     ModelRequest,
     ModelResponse,
-    OutputSpec,
-    SystemMessage,
     Text,
     ToolCall,
     ToolResult,
-    ToolSpec,
     Usage,
     UserMessage,
-    adapt_request,
 )
+from tactician.llm.messages import SystemMessage
+from tactician.llm.model import OutputSpec, ToolSpec
+from tactician.llm.request_adapter import adapt_request
 from tactician.loop import output_type
 from tactician.testing import ScriptedModel
 from tests.support.schemas import instances

@@ -20,10 +20,10 @@ from tactician.llm import (
     Responder,
     RetrySettings,
     Text,
-    TextDelta,
     TraceMetadata,
     UserMessage,
 )
+from tactician.llm.model import TextDelta
 from tactician.llm.provider_access import ApiFormat
 from tests.support.chat_server import ChatServer, Reply, fails, hangs_up
 from tests.support.voices import VOICES, Saying, says

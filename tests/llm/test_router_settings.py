@@ -12,21 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician import LlmOptions, ModelRouter
-from tactician.config import ModelSettings, RouterSettings, Settings, load_settings
+from tactician.config import ModelSettings, Settings
+from tactician.config.loading import load_settings
+from tactician.config.model_settings import RouterSettings
 from tactician.errors import ConfigurationError, ModelError, ModelTimeoutError
-from tactician.llm import (
-    CircuitBreakerPolicy,
-    LanguageModel,
-    ModelCatalog,
-    ModelRequest,
-    ModelRetryPolicy,
-    RetryRule,
-    UserMessage,
-    parse_instances,
-)
+from tactician.llm import CircuitBreakerPolicy, LanguageModel, ModelCatalog, ModelRequest, ModelRetryPolicy, UserMessage
+from tactician.llm.instances import parse_instances
 from tactician.llm.router_settings import MODEL_VARIABLES, apply_environment
-from tactician.llm.routing import create_deployments, create_router_arguments
-from tactician.llm.routing.router_arguments import RouterChanges
+from tactician.llm.routing.deployment import create_deployments
+from tactician.llm.routing.router_arguments import RouterChanges, create_router_arguments
+from tactician.resilience.backoff import RetryRule
 from tests.support.chat_server import ChatServer, answers, completion, fails
 from tests.support.effort import examples
 

@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from tactician.llm import close_schema, is_strict
-from tactician.llm.schema import bound_schema, hoist_definitions, remove_keywords
+from tactician.llm.schema import bound_schema, close_schema, hoist_definitions, is_strict, remove_keywords
 from tests.support.schemas import instances
 
 

@@ -22,20 +22,14 @@ import tactician
 from tactician import Agent, Platform, UserInput, achieves_goal, action, planned_agent
 from tactician.errors import ModelConnectionError, ModelError
 from tactician.events import Event, event_to_json
-from tactician.llm import (
-    Deployment,
-    ModelRequest,
-    ModelRetryPolicy,
-    ModelRouter,
-    RemoteEmbeddingModel,
-    RemoteImageModel,
-    RemoteModel,
-    RetryRule,
-    UserMessage,
-)
+from tactician.llm import Deployment, ModelRequest, ModelRetryPolicy, ModelRouter, UserMessage
+from tactician.llm.embeddings.remote import RemoteEmbeddingModel
+from tactician.llm.images import RemoteImageModel
+from tactician.llm.remote import RemoteModel
 from tactician.process import OperationContext
-from tactician.runs import RunStore
-from tactician.stores import StoredDocument
+from tactician.resilience.backoff import RetryRule
+from tactician.runs.progress.store import RunStore
+from tactician.stores.document import StoredDocument
 from tests.support.chat_server import ChatServer, Reply, answers, completion, sends
 from tests.support.raw_server import RawServer
 from tests.support.stored import JsonStore, load_data

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.llm.wire import SseDecoder
+from tactician.llm.wire.sse import SseDecoder
 
 NEWLINES = ("\n", "\r\n", "\r")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tactician.llm import NO_OPTIONS, PROVIDERS, LlmOptions, ModelRequest, TraceMetadata, UserMessage
+from tactician.llm import LlmOptions, ModelRequest, TraceMetadata, UserMessage
 from tactician.llm.model_profiles import ModelProfile, ModelProfiles
+from tactician.llm.options import NO_OPTIONS
+from tactician.llm.providers import PROVIDERS
 from tests.support.chat_server import ChatServer
 from tests.support.strict_servers import SITES
 from tests.support.voices import Saying, says

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from tactician.llm import NO_USAGE, ModelPrice, Usage, UsageTally
+from tactician.llm import ModelPrice, Usage
+from tactician.llm.usage import NO_USAGE, UsageTally
 
 MILLION = 1_000_000
 ONE = Usage(input_tokens=MILLION, output_tokens=100_000, requests=1)
@@ -131,7 +132,7 @@ class TestTheCost:
 
     def test_is_looked_up_only_when_it_is_read(self) -> None:
         script = (
-            "import sys; from tactician.llm import Usage, UsageTally\n"
+            "import sys; from tactician.llm import Usage; from tactician.llm.usage import UsageTally\n"
             "tally = UsageTally(); tally.add(Usage(1, 1, requests=1, model='openai:gpt-5.4')); used = tally.total\n"
             "before = 'genai_prices' in sys.modules; print(before, used.cost > 0, 'genai_prices' in sys.modules)"
         )

@@ -12,7 +12,9 @@ from tactician.events import Event
 from tactician.llm import AssistantMessage, ModelResponse, ToolResult
 from tactician.llm import ToolCall as LlmToolCall
 from tactician.loop import ToolCalled
-from tactician.runs import RunRecord, RunStatus, RunStore, RunSuspended
+from tactician.runs import RunStatus, RunSuspended
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 

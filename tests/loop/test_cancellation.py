@@ -11,8 +11,9 @@ import pytest
 from tactician import Agent, RunContext, guardrails
 from tactician.conversation import Conversation
 from tactician.guardrails import GuardrailResult
-from tactician.llm import Delta, ModelRequest, ModelResponse
+from tactician.llm import ModelRequest, ModelResponse
 from tactician.llm import ToolCall as Called
+from tactician.llm.model import Delta
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.validity import check_valid
 

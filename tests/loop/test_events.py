@@ -13,17 +13,8 @@ from pydantic import BaseModel
 from tactician import Agent, RunContext, Runnable, RunResult
 from tactician.errors import ModelServerError
 from tactician.events import Event
-from tactician.llm import (
-    AssistantMessage,
-    Delta,
-    Features,
-    ModelRequest,
-    ModelResponse,
-    Text,
-    TextDelta,
-    Thinking,
-    ThinkingDelta,
-)
+from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse, Text, Thinking
+from tactician.llm.model import Delta, TextDelta, ThinkingDelta
 from tactician.loop import (
     OutputRejected,
     TextReceived,

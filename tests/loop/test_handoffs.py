@@ -8,7 +8,8 @@ from pydantic import BaseModel
 from tactician import Agent, RunContext, RunResult, guardrails, handoff, tool
 from tactician.errors import DeclarationError
 from tactician.events import Event
-from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage
+from tactician.llm import AssistantMessage, ToolResult, UserMessage
+from tactician.llm.messages import SystemMessage
 from tactician.loop import HandedOff, last_messages, without_tools
 from tactician.runs import HandoffError, OutputError
 from tactician.testing import ScriptedModel, ToolCall

@@ -34,7 +34,8 @@ from tactician.platform import Worker
 from tactician.process import ActionRetryPolicy
 from tactician.runs import RunContext, Runnable, TurnLimitError
 from tactician.testing import ScriptedModel
-from tactician.tools import RunnableTool, ToolRequest
+from tactician.tools import RunnableTool
+from tactician.tools.runnable import ToolRequest
 from tests.support.effort import examples
 from tests.support.stored import JsonStore, change_tree
 

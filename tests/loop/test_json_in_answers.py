@@ -13,7 +13,8 @@ from pydantic import BaseModel
 
 from tactician import Agent, Ensemble, Task
 from tactician.errors import DeclarationError
-from tactician.loop import InvalidOutput, output_type
+from tactician.loop import output_type
+from tactician.loop.output import InvalidOutput
 from tactician.testing import ScriptedModel
 from tests.support.effort import examples
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field, TypeAdapter, create_model
 from pydantic_core import to_json
 
-from tactician.llm import is_strict
-from tactician.loop import InvalidOutput, output_type
+from tactician.llm.schema import is_strict
+from tactician.loop import output_type
+from tactician.loop.output import InvalidOutput
 from tests.support.schemas import instances
 
 

@@ -10,21 +10,15 @@ from pydantic import BaseModel
 
 from tactician import Agent, LlmOptions, RunContext, RunResult, UserMessage, runnable, tool
 from tactician.errors import ModelServerError, ToolError
-from tactician.llm import (
-    AssistantMessage,
-    Features,
-    ModelRequest,
-    ModelResponse,
-    SystemMessage,
-    Text,
-    ToolResult,
-    Usage,
-)
+from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse, Text, ToolResult, Usage
 from tactician.llm import ToolCall as CalledTool
-from tactician.loop import TurnLoop, TurnPolicy, output_type
+from tactician.llm.messages import SystemMessage
+from tactician.loop import output_type
+from tactician.loop.policy import TurnPolicy
+from tactician.loop.turns import TurnLoop
 from tactician.runs import OutputError, RunStatus
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import Toolbox
+from tactician.tools.toolbox import Toolbox
 
 
 class Person(BaseModel):

@@ -24,7 +24,7 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from pydantic import AnyUrl
 
 from tactician import Agent
-from tactician.llm import JsonSchema
+from tactician.llm.model import JsonSchema
 from tactician.mcp import McpError, McpServer
 from tactician.runs import RunContext, RunStatus
 from tactician.testing import ScriptedModel, ToolCall

@@ -14,7 +14,7 @@ from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import MissingExtraError
 from tactician.llm import ToolResult
 from tactician.mcp import McpError, McpServer
-from tactician.runs import run_blocking
+from tactician.runs.context.threads import run_blocking
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tests.mcp_client.demo import Demo
 from tests.support.effort import EFFORT

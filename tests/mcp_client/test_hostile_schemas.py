@@ -11,7 +11,7 @@ from time import process_time
 import pytest
 
 from tactician.code_mode import CodeTool
-from tactician.llm import JsonSchema
+from tactician.llm.model import JsonSchema
 from tactician.mcp import McpServer
 from tests.mcp_client.test_tools import call
 from tests.support.hostile_schemas import HOSTILE, OBJECT

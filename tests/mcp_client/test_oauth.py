@@ -24,7 +24,7 @@ from tactician.errors import ConfigurationError
 from tactician.llm import ToolResult
 from tactician.serve import McpPublisher
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import ToolGroups
+from tactician.tools.group_registry import ToolGroups
 
 SECRET = "a-secret-of-the-helper"
 

@@ -15,7 +15,8 @@ from mcp_types import SamplingMessage, TextContent
 
 from tactician import Agent, Budget, RunContext, RunStatus, reject
 from tactician.errors import TacticianError
-from tactician.llm import ToolResult, join_text
+from tactician.llm import ToolResult
+from tactician.llm.messages import join_text
 from tactician.mcp import McpServer
 from tactician.runs import RunResult
 from tactician.stores import DocumentStore, MemoryStore

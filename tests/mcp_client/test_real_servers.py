@@ -17,7 +17,8 @@ from tactician import Agent, RunContext, RunStatus
 from tactician.events import Event
 from tactician.llm import ToolResult
 from tactician.mcp import McpProgress, McpServer, git
-from tactician.runs import RunResult, run_blocking
+from tactician.runs import RunResult
+from tactician.runs.context.threads import run_blocking
 from tactician.testing import ScriptedModel, ToolCall
 from tests.mcp_client.demo import Demo
 from tests.support.npm import find_npm_program

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tactician import Agent, Ai
-from tactician.llm import ToolResult, join_text
+from tactician.llm import ToolResult
+from tactician.llm.messages import join_text
 from tactician.mcp import McpError, McpServer
 from tactician.testing import ScriptedModel, ToolCall
 from tests.mcp_client.demo import Demo

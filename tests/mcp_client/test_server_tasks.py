@@ -13,7 +13,8 @@ from tactician import Agent, Platform, RunContext
 from tactician.llm import ToolResult
 from tactician.mcp import McpServer
 from tactician.runs import RunResult
-from tactician.stores import Lease, SqliteStore
+from tactician.stores import SqliteStore
+from tactician.stores.document import Lease
 from tactician.testing import ScriptedModel, ToolCall
 
 SERVER = Path(__file__).parent / "task_server.py"

@@ -12,12 +12,14 @@ from typing import TypeAlias
 import pytest
 
 from tactician import Agent, Platform
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError
-from tactician.llm import ToolResult, join_text
+from tactician.llm import ToolResult
+from tactician.llm.messages import join_text
 from tactician.references import load_references
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import ToolGroup, ToolGroups
+from tactician.tools import ToolGroup
+from tactician.tools.group_registry import ToolGroups
 
 Configure: TypeAlias = Callable[[str], object]
 ROOT = Path(__file__).parents[2]

@@ -12,9 +12,10 @@ from tactician.context_format import ContextFormat
 from tactician.errors import ConfigurationError
 from tactician.events import Event
 from tactician.llm import Image, ToolResult
-from tactician.mcp import McpError, McpHealth, McpProgress, McpServer
+from tactician.mcp import McpError, McpProgress, McpServer
+from tactician.mcp.connection import McpHealth
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import ToolProvider
+from tactician.tools.provider import ToolProvider
 from tests.mcp_client.demo import PNG, Demo, Weather
 
 ERAS = ["auto", "legacy"]

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tactician import Platform, SqliteStore, runnable
-from tactician.agents import FunctionRunnable
+from tactician.agents.function import FunctionRunnable
 from tactician.mesh import Mesh, Node
 from tactician.testing import ScriptedModel
 from tests.support.nursery import serve_nursery

@@ -15,8 +15,10 @@ from tactician import Agent, Budget, MemoryStore, Platform, RunContext, runnable
 from tactician.conversation import ChatUser
 from tactician.errors import MeshUnavailableError, RequestFailedError, RequestRejectedError, RequestTimeoutError
 from tactician.mesh import Delivery, Mesh, Node
-from tactician.mesh.messages import MAX_HOPS, MeshReply, MeshRequest, MessageCodec, StatusReport
-from tactician.notifications import create_webhook_secret, sign_webhook
+from tactician.mesh.messages.codec import MessageCodec
+from tactician.mesh.messages.replies import MeshReply, StatusReport
+from tactician.mesh.messages.requests import MAX_HOPS, MeshRequest
+from tactician.notifications.signatures import create_webhook_secret, sign_webhook
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.waiting import eventually
 

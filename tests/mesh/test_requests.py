@@ -8,7 +8,8 @@ import pytest
 
 from tactician import Agent, MemoryStore, Platform, runnable, tool
 from tactician.errors import MeshUnavailableError, RequestFailedError, RequestRejectedError
-from tactician.mesh import Delivery, Mesh, Node, NodeState, Priority
+from tactician.mesh import Delivery, Mesh, Node, Priority
+from tactician.mesh.nodes.node import NodeState
 from tactician.testing import ScriptedModel, ToolCall
 
 

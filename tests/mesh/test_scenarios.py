@@ -13,9 +13,13 @@ import pytest
 from tactician import Ensemble, MemoryStore, Platform, RunStatus, SqliteStore, Task, runnable
 from tactician.errors import RequestRejectedError
 from tactician.events import Event
-from tactician.mesh import Mesh, Node, NodeState, Priority, RequestAccepted, RequestCompleted, Ticket
-from tactician.mesh.messages import MeshRequest
-from tactician.runs import RunRecord, RunStore
+from tactician.mesh import Mesh, Node, Priority
+from tactician.mesh.calls.ticket import Ticket
+from tactician.mesh.events import RequestAccepted, RequestCompleted
+from tactician.mesh.messages.requests import MeshRequest
+from tactician.mesh.nodes.node import NodeState
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
 from tactician.testing import FakeClock, ScriptedModel
 from tests.support.waiting import eventually
 

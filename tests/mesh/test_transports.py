@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tactician.errors import ConfigurationError
-from tactician.mesh.transports import Transport, hide_credentials, open_transport
+from tactician.mesh.transports.addresses import hide_credentials, open_transport
+from tactician.mesh.transports.transport import Transport
 from tests.mesh.conformance import TransportConformance, UnreachableBroker, take
 from tests.support.brokers import Broker
 

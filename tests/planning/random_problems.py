@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 from hypothesis import strategies as st
 
-from tactician.planning import UNKNOWN, Action, ConditionValue, Goal, WorldState
+from tactician.planning import UNKNOWN, Action, Goal, WorldState
+from tactician.planning.world import ConditionValue
 
 NAMES = "abcdef"
 PlanningProblem: TypeAlias = tuple[WorldState, list[Action], Goal]

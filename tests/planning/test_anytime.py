@@ -12,7 +12,6 @@ from tactician.planning import (
     UNKNOWN,
     Action,
     AStarPlanner,
-    ConditionValue,
     Goal,
     Plan,
     PlanningBudget,
@@ -22,6 +21,7 @@ from tactician.planning import (
 from tactician.planning.budget import PlanningMeter
 from tactician.planning.index import ActionIndex
 from tactician.planning.preference import exchange
+from tactician.planning.world import ConditionValue
 from tests.planning.random_problems import COSTS, NAMES, PROBLEMS, PlanningProblem, brute_force, guarded, tenths
 from tests.support.effort import EFFORT, examples
 

@@ -5,16 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from tactician.planning import (
-    Action,
-    AStarPlanner,
-    Goal,
-    HybridPlanner,
-    Plan,
-    PlanningAlgorithm,
-    UtilityPlanner,
-    WorldState,
-)
+from tactician.planning import Action, AStarPlanner, Goal, Plan, UtilityPlanner, WorldState
+from tactician.planning.hybrid import HybridPlanner
+from tactician.planning.planner import PlanningAlgorithm
 from tests.planning.random_problems import PlanningProblem, brute_force, problems, tenths
 from tests.support.effort import examples
 

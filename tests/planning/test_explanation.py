@@ -2,18 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from tactician.planning import (
-    NIRVANA,
-    Action,
-    AStarPlanner,
-    Explanation,
-    Goal,
-    HybridPlanner,
-    PlanningAlgorithm,
-    UtilityPlanner,
-    Verdict,
-    WorldState,
-)
+from tactician.planning import Action, AStarPlanner, Goal, UtilityPlanner, Verdict, WorldState
+from tactician.planning.explanation import Explanation
+from tactician.planning.hybrid import HybridPlanner
+from tactician.planning.model import NIRVANA
+from tactician.planning.planner import PlanningAlgorithm
 
 BUY = Action("buy gun", {"hasMoney": True}, {"hasGun": True, "hasMoney": False}, cost=1.5)
 ARMED = Goal("armed", {"hasGun": True}, value=4.0)

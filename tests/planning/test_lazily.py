@@ -7,21 +7,12 @@ from itertools import product
 import pytest
 from hypothesis import given
 
-from tactician.planning import (
-    NIRVANA,
-    UNKNOWN,
-    Action,
-    AStarPlanner,
-    ConditionValue,
-    Consultation,
-    Goal,
-    HybridPlanner,
-    Plan,
-    PlanningAlgorithm,
-    Unknown,
-    UtilityPlanner,
-    WorldState,
-)
+from tactician.planning import UNKNOWN, Action, AStarPlanner, Goal, Plan, UtilityPlanner, WorldState
+from tactician.planning.consultation import Consultation
+from tactician.planning.hybrid import HybridPlanner
+from tactician.planning.model import NIRVANA
+from tactician.planning.planner import PlanningAlgorithm
+from tactician.planning.world import ConditionValue, Unknown
 from tests.planning.random_problems import Choice, Truth, secrets, told
 from tests.support.effort import examples
 

@@ -127,7 +127,8 @@ def test_best_is_the_first_of_the_plans_for_all_goals(choice: Choice) -> None:
 
 PLANS_OF_A_PROCESS = """
 import json, random
-from tactician.planning import Action, AStarPlanner, Goal, HybridPlanner, UtilityPlanner, WorldState
+from tactician.planning import Action, AStarPlanner, Goal, UtilityPlanner, WorldState
+from tactician.planning.hybrid import HybridPlanner
 
 draw = random.Random(7)
 names = [f"condition {n}" for n in range(12)]

@@ -5,17 +5,10 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 
-from tactician.planning import (
-    NIRVANA,
-    Action,
-    AStarPlanner,
-    Goal,
-    HybridPlanner,
-    Plan,
-    PlanningAlgorithm,
-    UtilityPlanner,
-    WorldState,
-)
+from tactician.planning import Action, AStarPlanner, Goal, Plan, UtilityPlanner, WorldState
+from tactician.planning.hybrid import HybridPlanner
+from tactician.planning.model import NIRVANA
+from tactician.planning.planner import PlanningAlgorithm
 from tests.planning.random_problems import Choice, brute_force, choices
 from tests.support.effort import examples
 

@@ -28,8 +28,9 @@ from tactician.errors import RunConflictError
 from tactician.integrations.stepper import Stepper
 from tactician.platform import Worker
 from tactician.process import OperationContext
-from tactician.runs import PendingRequest, RunRecord, RunStatus, approve
-from tactician.stores import Lease, StoredDocument
+from tactician.runs import PendingRequest, RunStatus, approve
+from tactician.runs.progress.record import RunRecord
+from tactician.stores.document import Lease, StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.stored import JsonStore, expect_process, load_record
 from tests.support.waiting import eventually

@@ -10,13 +10,14 @@ import pytest
 
 from tactician import Agent, Ai, Platform, RunStatus, UserInput, achieves_goal, action, planned_agent, tool
 from tactician.agents import RouteChosen
-from tactician.errors import AgentNotFoundError, NoAgentFitsError
+from tactician.errors import AgentNotFoundError, NoAgentFitsError, Ranked
 from tactician.events import Event
-from tactician.platform import Autonomy, Ranked
+from tactician.platform import Autonomy
 from tactician.process import ProcessOptions, ProcessStatus, ProcessStuckError, ask_human
 from tactician.runs import Budget, OutputError, RunResult, approve
 from tactician.stores import MemoryStore
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tests.support.stored import JsonStore, respond
 
 

@@ -27,7 +27,8 @@ from tactician.integrations.step_report import StepReport
 from tactician.integrations.stepper import Stepper
 from tactician.platform import Worker
 from tactician.process import AgentProcess
-from tactician.runs import BudgetError, RunRecord, RunStatus, approve
+from tactician.runs import BudgetError, RunStatus, approve
+from tactician.runs.progress.record import RunRecord
 from tactician.stores import MemoryStore
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tests.support.stored import expect_process, load_record

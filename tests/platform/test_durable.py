@@ -21,8 +21,9 @@ from tactician import (
 from tactician.errors import LeaseLostError, ResponseError, RunConflictError, RunNotFoundError, StoredStateError
 from tactician.platform import Worker
 from tactician.process import OperationContext, ask_human
-from tactician.runs import RunStore
-from tactician.stores import MemoryStore, StoredStep
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore
+from tactician.stores.document import StoredStep
 from tactician.testing import ScriptedModel
 from tests.support.stored import JsonStore, change_data, load_record, respond
 

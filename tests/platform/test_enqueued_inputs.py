@@ -20,10 +20,12 @@ from tactician.agents import BaseRunnable, ParallelAgents, RouterAgent
 from tactician.agents.flows import repeat_until, scatter_gather, simple_agent
 from tactician.errors import StoredStateError
 from tactician.llm import AssistantMessage, Message, Text, UserMessage
-from tactician.loop import InvalidOutput
+from tactician.loop.output import InvalidOutput
 from tactician.platform import Worker
 from tactician.process import ask_human
-from tactician.runs import Input, InputTypes, Runnable, RunStore
+from tactician.runs import Input, Runnable
+from tactician.runs.life.inputs import InputTypes
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel
 from tests.runs.kinds import KINDS, Kind, draw_portrait

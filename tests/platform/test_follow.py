@@ -12,8 +12,11 @@ import pytest
 from tactician import Agent, Platform, approve, runnable, tool
 from tactician.errors import AlreadyAnsweredError, RunConflictError, RunNotFoundError
 from tactician.events import Event
-from tactician.platform import EventFeed, RunClient, Worker, has_rested
-from tactician.runs import Respondent, RunCompleted, RunError, RunStarted, RunStatus
+from tactician.platform import Worker
+from tactician.platform.follow import RunClient, has_rested
+from tactician.platform.host.feed import EventFeed
+from tactician.runs import RunCompleted, RunError, RunStarted, RunStatus
+from tactician.runs.requests.respondents import Respondent
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
 

@@ -37,8 +37,10 @@ from tactician.errors import (
 )
 from tactician.llm import AssistantMessage, LanguageModel, Text, UserMessage
 from tactician.platform import Worker
-from tactician.process import AgentProcess, OperationContext, is_process, read_origin
-from tactician.runs import Budget, RunContext, RunResult, RunStore
+from tactician.process import AgentProcess, OperationContext
+from tactician.process.saving.saved_state import is_process, read_origin
+from tactician.runs import Budget, RunContext, RunResult
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tests.support.stored import JsonStore, expect_process, load_record

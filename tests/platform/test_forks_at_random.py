@@ -33,7 +33,9 @@ from tactician import (
 from tactician.agents import BaseRunnable
 from tactician.agents.flows import repeat_until, scatter_gather
 from tactician.process import AgentProcess, OperationContext
-from tactician.runs import PendingRequest, Response, RunError, RunResult, RunStore
+from tactician.runs import PendingRequest, RunError, RunResult
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tests.support.deciding_model import DecidingModel
 from tests.support.effort import examples

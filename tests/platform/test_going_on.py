@@ -28,7 +28,7 @@ from tactician.errors import (
 from tactician.events import Event
 from tactician.platform import Worker
 from tactician.process import AgentProcess, Blackboard, ProcessStarted
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.support.stored import expect_process

@@ -9,8 +9,10 @@ import pytest
 from tactician import Platform, runnable
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
-from tactician.platform import Host, HostState, Worker
-from tactician.runs import RunCompleted, RunRecord, RunStatus
+from tactician.platform import Worker
+from tactician.platform.host.host import Host, HostState
+from tactician.runs import RunCompleted, RunStatus
+from tactician.runs.progress.record import RunRecord
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.testing import FakeClock, ScriptedModel
 

@@ -23,7 +23,8 @@ from tactician import (
 )
 from tactician.agents.flows import simple_agent
 from tactician.platform import Worker
-from tactician.runs import BudgetError, RunResult, RunStatus, RunStore, approve
+from tactician.runs import BudgetError, RunResult, RunStatus, approve
+from tactician.runs.progress.store import RunStore
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tests.support.stored import JsonStore, load_record
 

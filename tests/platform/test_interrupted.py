@@ -11,8 +11,10 @@ from tactician.errors import RunConflictError, StoreError
 from tactician.events import Event
 from tactician.platform import Worker
 from tactician.process import AgentProcess, Blackboard, OperationContext, ProcessEnded
-from tactician.runs import RunStep, RunStore
-from tactician.stores import Lease, MemoryStore, StoredDocument, StoredStep
+from tactician.runs.progress.steps import RunStep
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore
+from tactician.stores.document import Lease, StoredDocument, StoredStep
 from tactician.testing import ScriptedModel
 
 

@@ -21,10 +21,11 @@ from tactician.errors import (
     RunConflictError,
     RunNotFoundError,
 )
-from tactician.people import Person
+from tactician.people.person import Person
 from tactician.platform import Worker
 from tactician.process import ask_human
-from tactician.runs import Input, PendingRequest, RunContext, RunResult, RunStatus, Suspended
+from tactician.runs import Input, PendingRequest, RunContext, RunResult, RunStatus
+from tactician.runs.outcomes.suspension import Suspended
 from tactician.stores import DocumentStore, MemoryStore, open_store
 from tactician.testing import ScriptedModel
 from tests.serve.api.serving import find, served, start

@@ -36,7 +36,7 @@ from tactician.agents import BaseRunnable
 from tactician.ensemble import END, Edge, TaskFailedError
 from tactician.errors import TacticianError
 from tactician.process import ProcessFailedError
-from tactician.runs import get_end_status
+from tactician.runs.outcomes.errors import get_end_status
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 

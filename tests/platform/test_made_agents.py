@@ -27,7 +27,7 @@ from tactician.errors import AgentNotFoundError, ConfigurationError, StoredState
 from tactician.llm import LanguageModel
 from tactician.platform import Worker
 from tactician.process import AgentProcess
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.stored import JsonStore, change_data, load_record, respond

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from tactician import Agent, Platform, log, tool
 from tactician.cli.commands import app as command_line
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError, TacticianError
 from tactician.events import Event
 from tactician.stores import MemoryStore

@@ -32,7 +32,7 @@ from tactician.process import (
     ProcessEnded,
     Verbosity,
 )
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tests.support.stored import JsonStore, change_data, load_data, respond

@@ -26,7 +26,8 @@ from tactician import (
 from tactician.errors import AgentNotFoundError, DeclarationError, RunNotFoundError
 from tactician.events import Event
 from tactician.loop import TurnStarted
-from tactician.runs import RunRecord, RunStore
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 

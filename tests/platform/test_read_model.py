@@ -8,10 +8,16 @@ from pydantic import BaseModel
 from tactician import Agent, Platform, UserInput, achieves_goal, action, planned_agent
 from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.events import Event, EventLog, read_event_log
-from tactician.platform import ObjectView, RunReader, RunView, replay_events
+from tactician.platform import RunReader, RunView, replay_events
+from tactician.platform.views.runs import ObjectView
 from tactician.process import OperationContext, ask_human
-from tactician.runs import RunRecord, RunStart, RunStatus, RunStore, Snapshot, Spent
-from tactician.stores import MemoryStore, SqliteStore, StoredDocument
+from tactician.runs import RunStatus
+from tactician.runs.outcomes.budget import Spent
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.steps import RunStart, Snapshot
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore, SqliteStore
+from tactician.stores.document import StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import tool
 

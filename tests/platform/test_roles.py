@@ -23,7 +23,10 @@ from tactician.errors import ResponseError
 from tactician.events import Event
 from tactician.platform import Worker
 from tactician.process import AgentProcess
-from tactician.runs import Respondent, RunStatus, RunStore, keep_responses
+from tactician.runs import RunStatus
+from tactician.runs.life.execution import keep_responses
+from tactician.runs.progress.store import RunStore
+from tactician.runs.requests.respondents import Respondent
 from tactician.testing import ScriptedModel
 from tests.support.stored import JsonStore, load_record
 

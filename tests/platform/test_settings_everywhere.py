@@ -19,7 +19,7 @@ from tactician.runs import RunContext
 from tactician.serve import app
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.trace import CaptureMode
+from tactician.trace.capture import CaptureMode
 from tests.serve.ag_ui.newsroom import ask
 from tests.serve.api.serving import find, start
 from tests.serve.listening import listening

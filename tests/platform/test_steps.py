@@ -10,8 +10,12 @@ import pytest
 from tactician import Agent, Ai, Platform, UserInput, achieves_goal, action, approve, ask_human, planned_agent, tool
 from tactician.errors import ConfigurationError, RunNotFoundError, StoredStateError
 from tactician.platform import RunReader, Worker
-from tactician.runs import RunContext, RunRecord, RunResult, RunStatus, RunStore, kill_run
-from tactician.stores import MemoryStore, StoredDocument
+from tactician.runs import RunContext, RunResult, RunStatus
+from tactician.runs.life.durable import kill_run
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore
+from tactician.stores.document import StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.stored import JsonStore, expect_process
 

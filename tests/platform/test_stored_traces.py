@@ -25,7 +25,8 @@ from tactician.platform import RunReader
 from tactician.runs import approve
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.trace import Trace, TraceNode
+from tactician.trace import Trace
+from tactician.trace.node import TraceNode
 
 
 class Facts(BaseModel):

@@ -30,7 +30,8 @@ from tactician import (
 from tactician.agents import BaseRunnable
 from tactician.errors import StoreError
 from tactician.platform import Worker
-from tactician.stores import Lease, MemoryStore, StoredStep
+from tactician.stores import MemoryStore
+from tactician.stores.document import Lease, StoredStep
 from tactician.testing import ScriptedModel
 
 

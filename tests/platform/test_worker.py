@@ -24,8 +24,11 @@ from tactician import (
 )
 from tactician.errors import ConfigurationError, RunNotFoundError, StoreError
 from tactician.platform import Worker
-from tactician.runs import RunRecord, RunStatus, RunStore
-from tactician.stores import Lease, MemoryStore, StoredDocument
+from tactician.runs import RunStatus
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore
+from tactician.stores.document import Lease, StoredDocument
 from tactician.testing import ScriptedModel
 
 

@@ -26,7 +26,7 @@ from tactician import (
 )
 from tactician.platform import Worker
 from tactician.process import AgentProcess, OperationContext, Rejection
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.failures import without_lines

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tactician import Blackboard, UserInput
 from tactician.errors import ConfigurationError
-from tactician.process import GAVE_NOTHING
+from tactician.process.board.blackboard import GAVE_NOTHING
 
 
 @dataclass(frozen=True)

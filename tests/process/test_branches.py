@@ -25,7 +25,8 @@ from tactician import (
 from tactician.errors import Replan
 from tactician.events import Event
 from tactician.process import ActionCompleted, ActionStarted, AgentProcess, PlanMade
-from tactician.runs import PendingRequest, Suspended
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Suspended
 from tactician.stores import MemoryStore
 from tactician.testing import FakeClock, ScriptedModel
 from tests.agents.running import started, steps

@@ -16,8 +16,9 @@ from tactician import Platform, ProcessStatus, UserInput, achieves_goal, action,
 from tactician.errors import DeclarationError
 from tactician.platform import Worker
 from tactician.process import OperationContext
-from tactician.runs import RunStore
-from tactician.stores import Lease, MemoryStore
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore
+from tactician.stores.document import Lease
 from tactician.testing import ScriptedModel
 from tests.support.failures import without_lines
 

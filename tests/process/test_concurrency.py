@@ -24,7 +24,8 @@ from tactician import (
     planned_agent,
 )
 from tactician.process import AgentProcess, ProcessFailedError
-from tactician.runs import RunStore, Snapshot
+from tactician.runs.progress.steps import Snapshot
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps

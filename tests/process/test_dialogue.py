@@ -17,7 +17,8 @@ from tactician import (
     planned_agent,
 )
 from tactician.conversation import ConversationStore
-from tactician.stores import Body, MemoryStore, StoredDocument
+from tactician.stores import MemoryStore
+from tactician.stores.document import Body, StoredDocument
 from tactician.testing import ScriptedModel
 
 

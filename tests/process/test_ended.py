@@ -20,7 +20,7 @@ from tactician import (
 )
 from tactician.errors import ResponseError, RunConflictError
 from tactician.process import AgentProcess, ProcessWaitingError
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.support.stored import respond

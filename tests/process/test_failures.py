@@ -23,18 +23,10 @@ from tactician import (
 from tactician.agents import PlannedAgent
 from tactician.errors import ModelServerError, PermanentError, Replan, TransientError
 from tactician.events import Event
-from tactician.llm import (
-    Delta,
-    Deployment,
-    Features,
-    ModelRequest,
-    ModelResponse,
-    ModelRetryPolicy,
-    ModelRouter,
-    RetryRule,
-    UserMessage,
-)
+from tactician.llm import Deployment, Features, ModelRequest, ModelResponse, ModelRetryPolicy, ModelRouter, UserMessage
+from tactician.llm.model import Delta
 from tactician.process import ActionRetryPolicy, AgentProcess, OperationContext, ProcessHandle, ProgressReported
+from tactician.resilience.backoff import RetryRule
 from tactician.testing import FakeClock, ScriptedModel
 from tests.support.failures import without_lines
 from tests.support.stored import JsonStore, resume

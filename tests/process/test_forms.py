@@ -11,8 +11,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from tactician import Platform, ProcessStatus, UserInput, achieves_goal, action, ask_human, planned_agent
-from tactician.loop import InvalidOutput
-from tactician.process import build_form, parse_answer
+from tactician.loop.output import InvalidOutput
+from tactician.process.people.forms import build_form, parse_answer
 from tactician.testing import ScriptedModel
 
 

@@ -9,7 +9,8 @@ import pytest
 from tactician import Platform, ProcessOptions, ProcessStatus
 from tactician.errors import PermanentError
 from tactician.events import Event
-from tactician.planning import AStarPlanner, Consultation, Plan, PlanningBudget, WorldState
+from tactician.planning import AStarPlanner, Plan, PlanningBudget, WorldState
+from tactician.planning.consultation import Consultation
 from tactician.process import AgentProcess, PlanMade
 from tactician.testing import ScriptedModel
 from tests.process.hard_agents import build_gatherer

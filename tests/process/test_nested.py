@@ -32,11 +32,11 @@ from tactician.process import (
     ActionRetryPolicy,
     ActionStarted,
     AgentProcess,
-    ChildRun,
     ProcessEnded,
     ProcessStarted,
     ProcessStuckError,
 )
+from tactician.process.state.state import ChildRun
 from tactician.runs import OutputError
 from tactician.stores import MemoryStore
 from tactician.testing import FakeContext, ScriptedModel, ToolCall

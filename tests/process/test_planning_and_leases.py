@@ -9,8 +9,9 @@ import pytest
 from tactician import Platform, ProcessStatus
 from tactician.planning import PlanningBudget
 from tactician.platform import Worker
-from tactician.runs import RunStore
-from tactician.stores import Lease, MemoryStore
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore
+from tactician.stores.document import Lease
 from tactician.testing import ScriptedModel
 from tests.process.hard_agents import build_gatherer
 

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from tactician.planning import Action, AStarPlanner, Consultation, Goal, PlanningBudget, SearchLimitExceeded, WorldState
+from tactician.planning import Action, AStarPlanner, Goal, PlanningBudget, SearchLimitExceeded, WorldState
+from tactician.planning.consultation import Consultation
 from tactician.process.deciding.deliberation import PlanningTurns
 
 

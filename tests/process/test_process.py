@@ -26,7 +26,9 @@ from tactician import (
 from tactician.events import Event
 from tactician.llm import Usage
 from tactician.planning import Goal
-from tactician.process import AgentProcess, GoalSpec, PlannedAgentSpec, ProcessEnded, ProcessFailedError
+from tactician.process import AgentProcess, ProcessEnded, ProcessFailedError
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.state.goals import GoalSpec
 from tactician.runs import OutputError
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician import ProcessStatus
-from tactician.runs import TERMINAL, RunStatus
+from tactician.runs import RunStatus
+from tactician.runs.outcomes.status import TERMINAL
 
 RESTING = {ProcessStatus.STUCK, ProcessStatus.WAITING, ProcessStatus.PAUSED, ProcessStatus.RESTING}
 statuses = st.sampled_from(ProcessStatus)

@@ -23,8 +23,10 @@ from tactician import (
 from tactician.errors import StoreError
 from tactician.events import Event
 from tactician.process import AgentProcess, ProcessEnded, ProcessStarted
-from tactician.runs import RunContext, RunStore
-from tactician.stores import Lease, MemoryStore, StoredDocument
+from tactician.runs import RunContext
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore
+from tactician.stores.document import Lease, StoredDocument
 from tactician.testing import ScriptedModel
 from tests.agents.running import steps
 from tests.support.stored import JsonStore, resume

@@ -23,7 +23,7 @@ from tactician.errors import StoredStateError
 from tactician.llm import UserMessage
 from tactician.platform import Worker
 from tactician.process import Blackboard, OperationContext
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.support.failures import without_lines

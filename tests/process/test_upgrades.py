@@ -20,8 +20,11 @@ from tactician import (
 )
 from tactician.errors import DeclarationError, StoredStateError
 from tactician.process import AgentProcess, formerly, upgrades
-from tactician.runs import RunRecord, RunStatus, RunStore
-from tactician.stores import MemoryStore, StoredDocument
+from tactician.runs import RunStatus
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore
+from tactician.stores.document import StoredDocument
 from tactician.testing import ScriptedModel
 from tests.support.stored import Change, JsonStore, change_data, load_data, load_record, respond
 

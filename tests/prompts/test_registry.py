@@ -9,7 +9,8 @@ import pytest
 
 from tactician.blueprint import Blueprint
 from tactician.errors import BlueprintError, ConfigurationError
-from tactician.prompts import FolderPrompts, LangfusePrompts, PromptProviders, prompt_providers
+from tactician.prompts import FolderPrompts, LangfusePrompts, prompt_providers
+from tactician.prompts.providers import PromptProviders
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel
 from tests.support.langfuse_server import PUBLIC_KEY, SECRET_KEY, LangfuseServer, Version

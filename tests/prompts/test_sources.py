@@ -22,13 +22,9 @@ from tactician import (
     tool,
 )
 from tactician.errors import ConfigurationError, DeclarationError
-from tactician.prompts import (
-    InstructionFile,
-    InstructionSource,
-    PromptProvider,
-    ProvidedInstructions,
-    prompt_providers,
-)
+from tactician.prompts import InstructionFile, ProvidedInstructions, prompt_providers
+from tactician.prompts.providers import PromptProvider
+from tactician.prompts.sources import InstructionSource
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.told import told
 

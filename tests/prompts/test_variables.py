@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tactician.errors import MissingPromptVariable
-from tactician.prompts import find_variables, render_variables
+from tactician.prompts.variables import find_variables, render_variables
 
 
 def test_variables_are_found_once_in_their_order() -> None:

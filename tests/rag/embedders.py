@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from hashlib import blake2b
 
 from tactician.errors import ModelConnectionError
-from tactician.llm import EmbeddingModel, EmbeddingOptions, Embeddings, Usage, Vector
+from tactician.llm import EmbeddingModel, Usage
+from tactician.llm.embeddings.model import EmbeddingOptions, Embeddings, Vector
 
 NO_OPTIONS = EmbeddingOptions()
 MEANINGS = {"automobile": "car", "vehicle": "car", "refund": "return", "feline": "cat"}

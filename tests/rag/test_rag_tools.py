@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tactician import Agent, Ai, Platform, UserInput, achieves_goal, action, planned_agent
 from tactician.errors import DeclarationError, ToolError
-from tactician.llm import SystemMessage
+from tactician.llm.messages import SystemMessage
 from tactician.process import Blackboard
 from tactician.rag import (
     Chunk,

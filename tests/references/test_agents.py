@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from tactician import Agent, Ai, Blueprint, Platform, UserInput, achieves_goal, action, planned_agent
-from tactician.blueprint import AgentBlueprint, BlueprintWarning
+from tactician.blueprint import BlueprintWarning
+from tactician.blueprint.agents import AgentBlueprint
 from tactician.errors import BlueprintError, ConfigurationError, DeclarationError
-from tactician.llm import SystemMessage
+from tactician.llm.messages import SystemMessage
 from tactician.prompts import (
-    ContributorLike,
     CurrentDate,
     KnowledgeCutoff,
     LlmReference,
@@ -27,6 +27,7 @@ from tactician.prompts import (
     Reference,
     RoleGoalBackstory,
 )
+from tactician.prompts.contributor_adapters import ContributorLike
 from tactician.references import LocalDirectory, PythonApi, TextFile, WebPage, load_references
 from tactician.runs import RunContext
 from tactician.testing import FakeClock, ScriptedModel, ToolCall

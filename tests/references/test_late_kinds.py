@@ -12,7 +12,7 @@ import pytest
 from tactician import Agent, Blueprint, RunContext
 from tactician.conversation import ChatUser
 from tactician.errors import BlueprintError, ConfigurationError
-from tactician.mcp import McpReference
+from tactician.mcp.references import McpReference
 from tactician.prompts import LlmReference, Persona
 from tactician.rag import (
     Chunking,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tactician.llm.routing import RetryRule
 from tactician.process import ActionRetryPolicy
-from tactician.resilience import CircuitBreakerPolicy, Pace, compute_backoff
+from tactician.resilience.backoff import RetryRule, compute_backoff
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
+from tactician.resilience.pace import Pace
 from tactician.testing import FakeClock
 
 

@@ -6,7 +6,8 @@ from math import inf
 
 import pytest
 
-from tactician.resilience import CircuitBreaker, CircuitBreakerPolicy, draw_backoff
+from tactician.resilience.backoff import draw_backoff
+from tactician.resilience.circuit_breaker import CircuitBreaker, CircuitBreakerPolicy
 
 MINUTE = CircuitBreakerPolicy(failure_threshold=3, window=60, cooldown=300)
 

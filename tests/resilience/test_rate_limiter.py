@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.resilience import RateLimiter
+from tactician.resilience.rate_limiter import RateLimiter
 
 COSTS = st.lists(st.tuples(st.floats(0, 3), st.integers(1, 40)), min_size=1, max_size=40)
 

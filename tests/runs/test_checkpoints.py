@@ -10,22 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician.errors import StoredStateError
-from tactician.runs import (
-    Changes,
-    Checkpoint,
-    Data,
-    Live,
-    Operation,
-    PendingRequest,
-    RunStart,
-    RunStep,
-    Snapshot,
-    Spent,
-    fold,
-    read_snapshot,
-    read_step,
-)
-from tactician.stores import StoredStep
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.budget import Spent
+from tactician.runs.progress.checkpoint import Changes, Checkpoint, Data, Live, Operation
+from tactician.runs.progress.steps import RunStart, RunStep, Snapshot, fold, read_snapshot, read_step
+from tactician.stores.document import StoredStep
 
 START = RunStart(input={"value": "go"}, limits={})
 SPENT = Spent(usage=[], turns=0, seconds=0.0, actions=0)

@@ -9,8 +9,14 @@ from time import monotonic
 import pytest
 
 from tactician.errors import LeaseLostError, StoreError
-from tactician.runs import DEFAULT_LEASE, Checkpoint, DurableRun, RunContext, RunStep, RunStore, create_durable_run
-from tactician.stores import Lease, MemoryStore, StoredStep
+from tactician.runs import RunContext
+from tactician.runs.life.creation import create_durable_run
+from tactician.runs.life.durable import DEFAULT_LEASE, DurableRun
+from tactician.runs.progress.checkpoint import Checkpoint
+from tactician.runs.progress.steps import RunStep
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore
+from tactician.stores.document import Lease, StoredStep
 from tactician.testing import ScriptedModel
 
 

@@ -11,18 +11,11 @@ import pytest
 
 from tactician import Agent, Platform, RunStatus
 from tactician.errors import StoredStateError
-from tactician.runs import (
-    Operation,
-    RunStart,
-    RunStep,
-    RunStore,
-    SavedCheckpoint,
-    Snapshot,
-    Spent,
-    read_snapshot,
-    read_step,
-)
-from tactician.stores import StoredStep
+from tactician.runs.outcomes.budget import Spent
+from tactician.runs.progress.checkpoint import Operation, SavedCheckpoint
+from tactician.runs.progress.steps import RunStart, RunStep, Snapshot, read_snapshot, read_step
+from tactician.runs.progress.store import RunStore
+from tactician.stores.document import StoredStep
 from tactician.testing import ScriptedModel
 from tests.support.stored import JsonStore, load_record
 

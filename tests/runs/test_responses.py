@@ -25,7 +25,11 @@ from tactician.agents.flows import simple_agent
 from tactician.errors import ResponseError
 from tactician.platform import Worker
 from tactician.process import ask_human
-from tactician.runs import PendingRequest, Response, RunRecord, RunStore, keep_responses
+from tactician.runs import PendingRequest
+from tactician.runs.life.execution import keep_responses
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.stored import JsonStore, load_record

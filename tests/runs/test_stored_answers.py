@@ -18,9 +18,12 @@ from tactician import Agent, Platform, RunResult, RunStatus, UserInput, achieves
 from tactician.agents import BaseRunnable
 from tactician.agents.flows import simple_agent
 from tactician.errors import ConfigurationError, ResponseError, StoredStateError
-from tactician.loop import InvalidOutput
-from tactician.process import AgentProcess, ask_human, build_form, parse_answer
-from tactician.runs import Response, RunStore, keep_responses
+from tactician.loop.output import InvalidOutput
+from tactician.process import AgentProcess, ask_human
+from tactician.process.people.forms import build_form, parse_answer
+from tactician.runs.life.execution import keep_responses
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.runs.kinds import KINDS, Kind, draw_portrait

@@ -29,8 +29,9 @@ from pydantic_core import from_json, to_json
 
 from tactician.conversation import Conversation
 from tactician.errors import StoredStateError
-from tactician.llm import SystemMessage, UserMessage
-from tactician.runs import decode_value, encode_value
+from tactician.llm import UserMessage
+from tactician.llm.messages import SystemMessage
+from tactician.runs.values.stored_values import decode_value, encode_value
 
 
 @dataclass

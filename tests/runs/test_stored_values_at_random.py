@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
 from tactician.errors import StoredStateError
-from tactician.runs import decode_value, encode_value
+from tactician.runs.values.stored_values import decode_value, encode_value
 from tests.runs.kinds import KINDS, Kind, draw_portrait
 from tests.support.effort import examples
 

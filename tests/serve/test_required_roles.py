@@ -28,7 +28,8 @@ from tactician.runs import PendingRequest
 from tactician.serve import A2aSettings, McpPublisher, Person
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import Pipeline, pipeline, write_file
+from tactician.tools import pipeline, write_file
+from tactician.tools.builtin.pipeline import Pipeline
 from tests.cli.support import tactician, written
 from tests.serve.a2a.serving import JsonRpc, RefusedError, create_message, serve_a2a
 from tests.serve.api.serving import served

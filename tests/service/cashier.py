@@ -19,7 +19,8 @@ from tactician.llm import (
     UserMessage,
 )
 from tactician.runs import RunContext, Runnable
-from tactician.stores import Body, Lease, MemoryStore, StoredDocument, StoredStep
+from tactician.stores import MemoryStore
+from tactician.stores.document import Body, Lease, StoredDocument, StoredStep
 from tactician.testing import ScriptedModel
 from tactician.tools import tool
 

@@ -11,7 +11,8 @@ from tactician import Agent, AgentService, Autonomous
 from tactician.llm import ToolCall as Call
 from tactician.runs import TurnLimitError
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import DeclaredTool, ToolTraits
+from tactician.tools import DeclaredTool
+from tactician.tools.traits import ToolTraits
 from tests.service.acme import Analysis
 from tests.service.test_conversations import said
 

@@ -25,8 +25,9 @@ from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import ConversationConflictError, ConversationNotFoundError, ModelServerError
 from tactician.guardrails import GuardrailError, GuardrailResult
 from tactician.llm import Deployment, ModelRequest, ModelResponse, ModelRouter, Text, ToolResult
-from tactician.runs import RunStore
-from tactician.stores import Body, MemoryStore, SqliteStore, StoredDocument, StoredStep
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore, SqliteStore
+from tactician.stores.document import Body, StoredDocument, StoredStep
 from tactician.testing import ScriptedModel, ToolCall
 
 

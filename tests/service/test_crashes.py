@@ -14,7 +14,8 @@ from tactician.conversation import Conversation
 from tactician.errors import StoreError
 from tactician.llm import AssistantMessage, ToolResult
 from tactician.platform import Worker
-from tactician.runs import Runnable, RunStore
+from tactician.runs import Runnable
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
 from tests.service.cashier import (
     PAYMENTS,

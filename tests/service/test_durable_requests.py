@@ -20,10 +20,13 @@ from tactician.errors import (
     StoredStateError,
     StoreError,
 )
-from tactician.llm import SystemMessage, UserMessage
+from tactician.llm import UserMessage
+from tactician.llm.messages import SystemMessage
 from tactician.platform import Worker
-from tactician.runs import RunKilledError, RunStore
-from tactician.stores import Body, MemoryStore, SqliteStore, StoredDocument
+from tactician.runs import RunKilledError
+from tactician.runs.progress.store import RunStore
+from tactician.stores import MemoryStore, SqliteStore
+from tactician.stores.document import Body, StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
 from tests.service.cashier import MortalStore
 from tests.service.test_conversations import Slow, said

@@ -11,7 +11,9 @@ from tactician import Agent, AgentService, Platform, RunStatus, approve, reject,
 from tactician.errors import ConfigurationError, RunConflictError, RunNotFoundError
 from tactician.llm import LlmOptions
 from tactician.platform import Request
-from tactician.runs import Input, Response, RunResult, RunStore
+from tactician.runs import Input, RunResult
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.service.test_conversations import said

@@ -14,18 +14,10 @@ from tactician import AgentService, Image, ModelRouter, Platform, UserMessage, t
 from tactician.config import Settings
 from tactician.errors import AgentNotFoundError, ConfigurationError, UnknownModelError
 from tactician.events import Event
-from tactician.llm import (
-    NO_ROUTING_OPTIONS,
-    EmbeddingModel,
-    GeneratedImages,
-    ImageModel,
-    ImageOptions,
-    LanguageModel,
-    LlmOptions,
-    ModelCatalog,
-    RoutingOptions,
-    load_default_models,
-)
+from tactician.llm import EmbeddingModel, ImageModel, LanguageModel, LlmOptions, ModelCatalog, RoutingOptions
+from tactician.llm.catalog import load_default_models
+from tactician.llm.images import GeneratedImages, ImageOptions
+from tactician.llm.options import NO_ROUTING_OPTIONS
 from tactician.runs import ModelCalled, ModelReturned
 from tactician.testing import ScriptedModel
 from tests.support.chat_server import ChatServer, answers, call, completion, echoes

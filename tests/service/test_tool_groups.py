@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from tactician import Ai, Platform, ToolGroup
-from tactician.llm import load_default_models
+from tactician.llm.catalog import load_default_models
 from tactician.platform import platform as module
 from tactician.runs import RunContext
 from tactician.service import AgentService
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import ToolGroups
+from tactician.tools.group_registry import ToolGroups
 
 
 def add(a: int, b: int) -> int:

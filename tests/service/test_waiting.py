@@ -15,11 +15,13 @@ from tactician.errors import (
     RunConflictError,
     RunNotFoundError,
 )
-from tactician.llm import messages_to_json
-from tactician.runs import RunContext, RunStore
+from tactician.llm.messages import messages_to_json
+from tactician.runs import RunContext
+from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import DeclaredTool, ToolTraits
+from tactician.tools import DeclaredTool
+from tactician.tools.traits import ToolTraits
 from tests.service.test_conversations import said
 
 

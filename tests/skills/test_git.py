@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tactician.errors import ConfigurationError
-from tactician.references import RepositoryAddress
+from tactician.references.git import RepositoryAddress
 from tactician.skills import Skills
 
 

@@ -12,8 +12,8 @@ import skills_ref
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.skills import check_skill
 from tactician.skills.front_matter import FrontMatterError, read_front_matter, split_front_matter
+from tactician.skills.rules import check_skill
 
 VALID = "---\nname: my-skill\ndescription: Does a thing\n---\n# Steps\n"
 

@@ -17,7 +17,7 @@ from tactician.llm import ToolResult
 from tactician.runs import RunContext, RunStatus
 from tactician.skills import ScriptLimits, Skills, is_sandbox_available
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import Toolbox
+from tactician.tools.toolbox import Toolbox
 
 sandboxed = pytest.mark.skipif(
     not is_sandbox_available() and "REQUIRE_SANDBOX" not in os.environ,

@@ -16,7 +16,7 @@ from tactician.prompts import LlmReference, Reference
 from tactician.runs import RunContext
 from tactician.skills import Skills
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import Toolbox
+from tactician.tools.toolbox import Toolbox
 
 Write: TypeAlias = Callable[..., Path]
 

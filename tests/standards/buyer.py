@@ -12,7 +12,9 @@ from pydantic_core import from_json
 
 from tactician import Ai, OperationContext, Platform, RunContext, UserInput, achieves_goal, action, planned_agent
 from tactician.a2a import RemoteAgent
-from tactician.llm import AssistantMessage, Delta, Features, ModelRequest, ModelResponse, Text, ToolResult, join_text
+from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse, Text, ToolResult
+from tactician.llm.messages import join_text
+from tactician.llm.model import Delta
 from tactician.mcp import McpServer
 from tactician.skills import Skills
 from tactician.stores import DocumentStore

@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from tactician import approve
-from tactician.runs import RunRecord, RunStatus, RunStore, keep_responses
+from tactician.runs import RunStatus
+from tactician.runs.life.execution import keep_responses
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
 from tactician.stores import open_store
 from tests.crash.ledger import Ledger
 from tests.standards.buyer import HOLD, RAN, create_buyer_platform

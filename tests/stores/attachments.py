@@ -12,7 +12,8 @@ from random import Random
 
 from tactician.conversation import Conversation, ConversationStore
 from tactician.llm import Image, Text, UserMessage
-from tactician.stores import DocumentStore, StoredStep
+from tactician.stores import DocumentStore
+from tactician.stores.document import StoredStep
 from tests.stores.conformance import claimed, document
 
 CountAttachments = Callable[[], Awaitable[int]]

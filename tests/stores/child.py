@@ -4,7 +4,8 @@ import asyncio
 import sys
 from dataclasses import replace
 
-from tactician.stores import DocumentStore, StoredStep, open_store
+from tactician.stores import DocumentStore, open_store
+from tactician.stores.document import StoredStep
 from tests.stores.conformance import HOUR, claimed, document
 
 

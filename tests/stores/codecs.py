@@ -12,7 +12,9 @@ import pytest
 from tactician import Agent, Platform, ProcessOptions, UserInput, achieves_goal, action, planned_agent, tool
 from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import ConversationConflictError, LeaseLostError, RunConflictError, StoredStateError
-from tactician.runs import RunHeader, RunRecord, RunStatus, RunStore
+from tactician.runs import RunStatus
+from tactician.runs.progress.record import RunHeader, RunRecord
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.conversation.talk import calls, exchange, result, says, user

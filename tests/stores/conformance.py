@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import pytest
 
 from tactician.errors import DocumentConflictError, LeaseLostError, StoredStateError
-from tactician.stores import AT_ONCE, DocumentStore, Lease, StoredDocument
+from tactician.stores import DocumentStore
+from tactician.stores.document import AT_ONCE, Lease, StoredDocument
 
 T = TypeVar("T")
 HOUR = 3600.0

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tactician.errors import DocumentConflictError, LeaseLostError, StoredStateError
-from tactician.stores import AT_ONCE, DocumentStore, Lease, StoredDocument, StoredStep
+from tactician.stores import DocumentStore
+from tactician.stores.document import AT_ONCE, Lease, StoredDocument, StoredStep
 from tests.stores.conformance import HOUR, claimed, document, outcomes
 
 

@@ -10,7 +10,8 @@ import pytest
 
 import tactician.stores
 from tactician.errors import ConfigurationError, StoreError
-from tactician.stores import PostgresStore, SqliteStore, open_store, store_path
+from tactician.stores import PostgresStore, SqliteStore, open_store
+from tactician.stores.address import store_path
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from typing import ClassVar
 
 import pytest
 
-from tactician.stores import DocumentStore, HeldLease, Lease, MemoryStore, SqliteStore
-from tactician.stores.lease_heartbeat import LeaseHeartbeat
+from tactician.stores import DocumentStore, MemoryStore, SqliteStore
+from tactician.stores.document import Lease
+from tactician.stores.lease_heartbeat import HeldLease, LeaseHeartbeat
 from tests.stores.conformance import claimed, document
 
 SECONDS = 30.0

@@ -12,7 +12,8 @@ import pytest
 
 from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import StoredStateError
-from tactician.stores import Body, DocumentStore, MemoryStore, StoredDocument, StoredStep
+from tactician.stores import DocumentStore, MemoryStore
+from tactician.stores.document import Body, StoredDocument, StoredStep
 from tests.conversation.talk import user
 from tests.stores.codecs import StoreConformance
 from tests.stores.conformance import HOUR, claimed, document

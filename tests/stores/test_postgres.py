@@ -13,7 +13,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from tactician.errors import DocumentConflictError, LeaseLostError, StoreError
-from tactician.stores import DocumentStore, PostgresStore, StoredStep
+from tactician.stores import DocumentStore, PostgresStore
+from tactician.stores.document import StoredStep
 from tests.stores import postgres
 from tests.stores.attachments import AttachmentConformance, CountAttachments
 from tests.stores.codecs import StoreConformance

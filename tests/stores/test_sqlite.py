@@ -22,7 +22,9 @@ import pytest
 
 from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import ConfigurationError, DocumentConflictError, StoredStateError, StoreError
-from tactician.stores import SqliteStore, StoredDocument, StoredStep, list_documents, open_store
+from tactician.stores import SqliteStore, open_store
+from tactician.stores.document import StoredDocument, StoredStep
+from tactician.stores.sqlite_listing import list_documents
 from tests.stores.attachments import AttachmentConformance, CountAttachments
 from tests.stores.conformance import HOUR, document
 from tests.stores.shared import SharedStoreConformance
@@ -316,7 +318,8 @@ class TestForgotten:
 
 FORKS = """
     import asyncio, os, sys
-    from tactician.stores import SqliteStore, StoredDocument
+    from tactician.stores import SqliteStore
+    from tactician.stores.document import StoredDocument
 
     store = SqliteStore(sys.argv[1])
 

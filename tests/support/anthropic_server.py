@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from aiohttp import web
 
-from tactician.llm import Endpoint, RemoteModel
-from tactician.llm.remote import FULL_FEATURES
-from tactician.llm.wire import Dialect, WireFormat
+from tactician.llm import Endpoint
+from tactician.llm.remote import FULL_FEATURES, RemoteModel
+from tactician.llm.wire import Dialect
 from tactician.llm.wire import anthropic_messages as wire
+from tactician.llm.wire.wire_format import WireFormat
 from tests.support.anthropic_message_rules import Refused
 from tests.support.anthropic_rules import check
 from tests.support.chat_server import ChatServer, Received, Reply, answers, cut, sends

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from tactician.llm.wire import EFFORTS
+from tactician.llm.wire.dialect import EFFORTS
 from tests.support.rules import Body, Refused, check_strict_schema, listed, require
 
 _FIELDS = frozenset(

@@ -10,7 +10,9 @@ from typing import Self, TypeAlias
 
 from aiohttp import web
 
-from tactician.llm import Endpoint, Provider, RemoteModel
+from tactician.llm import Endpoint
+from tactician.llm.provider import Provider
+from tactician.llm.remote import RemoteModel
 
 USAGE: Mapping[str, object] = {
     "prompt_tokens": 11,

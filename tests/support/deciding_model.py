@@ -7,17 +7,9 @@ from zlib import crc32
 
 from pydantic_core import to_json
 
-from tactician.llm import (
-    AssistantMessage,
-    Delta,
-    Features,
-    ModelRequest,
-    ModelResponse,
-    Text,
-    ToolCall,
-    Usage,
-    messages_to_json,
-)
+from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse, Text, ToolCall, Usage
+from tactician.llm.messages import messages_to_json
+from tactician.llm.model import Delta
 
 _MOST_TURNS = 3
 

@@ -31,9 +31,11 @@ from tactician.agents import BaseRunnable
 from tactician.ensemble import END, Edge, HierarchicalConstraints, PhaseReview
 from tactician.errors import ModelError
 from tactician.guardrails import GuardrailResult
-from tactician.llm import Delta, ModelRequest, ModelResponse
+from tactician.llm import ModelRequest, ModelResponse
+from tactician.llm.model import Delta
 from tactician.loop import Autonomous
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,11 @@ from typing import Any, TypeAlias
 
 from tactician import Platform
 from tactician.process import AgentProcess, ProcessHandle
-from tactician.runs import Response, RunRecord, RunResult, RunStore, Snapshot
+from tactician.runs import RunResult
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.steps import Snapshot
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore, MemoryStore
 
 Change: TypeAlias = Callable[[dict[str, Any]], object]

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 
 from aiohttp import web
 
-from tactician.llm import PROVIDERS, ModelProfiles, Provider, RemoteModel
 from tactician.llm.custom import parse_custom_provider
-from tactician.llm.model_profiles import BUILT_IN_PROFILES
+from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
+from tactician.llm.provider import Provider
+from tactician.llm.providers import PROVIDERS
+from tactician.llm.remote import RemoteModel
 from tests.support import anthropic_message_rules, anthropic_rules, chat_rules
 from tests.support.chat_server import ChatServer, Received, Reply, answers
 from tests.support.responses_rules import check_responses

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tactician.llm import SystemMessage
+from tactician.llm.messages import SystemMessage
 from tactician.testing import ScriptedModel
 
 

@@ -6,17 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tactician.llm import (
-    AssistantMessage,
-    Message,
-    ModelRequest,
-    ProviderItem,
-    SystemMessage,
-    Text,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from tactician.llm import AssistantMessage, Message, ModelRequest, Text, ToolCall, ToolResult, UserMessage
+from tactician.llm.messages import ProviderItem, SystemMessage
 from tactician.llm.wire import anthropic_messages, openai_chat, openai_responses
 from tests.support.anthropic_message_rules import check_messages
 from tests.support.chat_rules import OPENAI

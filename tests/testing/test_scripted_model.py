@@ -22,7 +22,8 @@ from tactician.llm import (
 )
 from tactician.llm import ToolCall as CalledTool
 from tactician.loop import TextReceived
-from tactician.testing import ScriptedModel, ScriptError, Step, ToolCall
+from tactician.testing import ScriptedModel, ScriptError, ToolCall
+from tactician.testing.scripted import Step
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from tactician.llm import ToolCall as Call
 from tactician.llm import ToolResult
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import DeclaredTool, Toolbox
+from tactician.tools import DeclaredTool
+from tactician.tools.toolbox import Toolbox
 from tests.support.chat_server import ChatServer
 from tests.support.hostile_schemas import HOSTILE
 

@@ -6,7 +6,7 @@ from time import process_time
 
 import pytest
 
-from tactician.tools import repair_arguments
+from tactician.tools.arguments import repair_arguments
 
 
 @pytest.mark.parametrize("length", [250_000, 500_000, 990_000])

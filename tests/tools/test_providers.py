@@ -7,10 +7,13 @@ import pytest
 from tactician import Agent, Ai, Ensemble, Platform, Task, Tool, tool
 from tactician.blueprint import export_blueprint
 from tactician.errors import DeclarationError
-from tactician.llm import Image, ToolResult, ToolSpec
+from tactician.llm import Image, ToolResult
+from tactician.llm.model import ToolSpec
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import Toolbox, ToolGroup, ToolOutput, ToolProvider
+from tactician.tools import ToolGroup, ToolOutput
+from tactician.tools.provider import ToolProvider
+from tactician.tools.toolbox import Toolbox
 
 PICTURE = Image(data=b"\x89PNG\r\n\x1a\n")
 

@@ -37,7 +37,8 @@ from tactician.runs import Input, Runnable, RunStatus, approve
 from tactician.serve import McpPublisher
 from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import Tool, ToolLike, as_tool, pipeline
+from tactician.tools import Tool, as_tool, pipeline
+from tactician.tools.toolbox import ToolLike
 from tests.serve.a2a.serving import serve_a2a
 from tests.serve.mcp.kitchen import connect, read
 

@@ -18,7 +18,9 @@ from pydantic import BaseModel, Field
 from tactician import RunContext, Tool, tool
 from tactician.errors import DeclarationError, ToolError
 from tactician.testing import ScriptedModel
-from tactician.tools import Toolbox, as_text, as_tool, describe_result, require_declared_tools
+from tactician.tools import as_tool, require_declared_tools
+from tactician.tools.tool import as_text, describe_result
+from tactician.tools.toolbox import Toolbox
 
 
 class Unit(Enum):

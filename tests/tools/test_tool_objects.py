@@ -8,15 +8,10 @@ from tactician import Agent, Ai, Platform, ToolGroup, tool
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import (
-    CoreToolGroups,
-    MathTools,
-    NameFilter,
-    NamingStrategy,
-    Toolbox,
-    ToolObject,
-    find_declared_tools,
-)
+from tactician.tools import CoreToolGroups, ToolObject
+from tactician.tools.builtin.math_tools import MathTools
+from tactician.tools.selection import NameFilter, NamingStrategy
+from tactician.tools.toolbox import Toolbox, find_declared_tools
 
 
 class Calculator:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tactician import Agent, Ensemble, RunContext, Task, tool
 from tactician.ensemble import EnsembleResult
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.trace import CaptureMode, TraceNode
+from tactician.trace.capture import CaptureMode
+from tactician.trace.node import TraceNode
 
 SECRET = "what the tool found " * 200
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tactician.ensemble import PhaseStarted, TaskCompleted, TaskRestored, TaskResumed, TaskStarted, TaskSuspended
 from tactician.events import Event
-from tactician.llm import UsageTally
+from tactician.llm.usage import UsageTally
 from tactician.process import ProcessStarted
 from tactician.runs import RunEnded, RunStarted, RunStatus, RunSuspended
 from tactician.trace import Trace

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from tactician.errors import StoredStateError
-from tactician.trace import ModelUse, Trace, TraceNode, TraceNote, TracePause
+from tactician.trace import Trace
+from tactician.trace.node import ModelUse, TraceNode, TraceNote, TracePause
 from tests.trace.support import run_newsroom
 
 texts = st.text(max_size=12)

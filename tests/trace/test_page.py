@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tactician.trace import ModelUse, Trace, TraceNode, TraceNote, TracePause
+from tactician.trace import Trace
+from tactician.trace.node import ModelUse, TraceNode, TraceNote, TracePause
 from tests.trace.support import run_newsroom
 
 EVIL = "</pre></style><script>alert('x')</script><img src=x onerror=alert(1)>\" onload=\"alert(2)' {{ 7*7 }} \u202e"

@@ -13,12 +13,18 @@ import pytest
 
 from tactician import Agent, Ensemble, Platform, RouterAgent, RunContext, Task, tool
 from tactician.ensemble import EnsembleResult, TaskCompleted, TaskFailedError, TaskInput, TaskRestored, TaskStarted
-from tactician.events import Event, EventLog, SpanFacts, read_event_log
-from tactician.llm import AssistantMessage, Delta, Features, ModelRequest, ModelResponse, Text, Usage
+from tactician.events import Event, EventLog, read_event_log
+from tactician.events.span_facts import SpanFacts
+from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse, Text, Usage
+from tactician.llm.model import Delta
 from tactician.platform import Worker
-from tactician.runs import RunStatus, RunStore, approve
-from tactician.testing import FakeClock, ScriptedModel, Step, ToolCall
-from tactician.trace import CaptureMode, ModelUse, Recorder, Trace
+from tactician.runs import RunStatus, approve
+from tactician.runs.progress.store import RunStore
+from tactician.testing import FakeClock, ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
+from tactician.trace import Recorder, Trace
+from tactician.trace.capture import CaptureMode
+from tactician.trace.node import ModelUse
 from tests.ensemble.support import says
 from tests.support.stored import JsonStore
 from tests.trace.support import SECRET, newsroom, outline, run_newsroom, script, search

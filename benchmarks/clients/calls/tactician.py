@@ -4,16 +4,10 @@ from contextlib import asynccontextmanager
 
 from benchmarks import scenario
 from benchmarks.clients.harness import Run, Runs, main
-from tactician.llm import (
-    Endpoint,
-    LanguageModel,
-    LlmOptions,
-    ModelRequest,
-    RemoteModel,
-    SystemMessage,
-    TextDelta,
-    UserMessage,
-)
+from tactician.llm import Endpoint, LanguageModel, LlmOptions, ModelRequest, UserMessage
+from tactician.llm.messages import SystemMessage
+from tactician.llm.model import TextDelta
+from tactician.llm.remote import RemoteModel
 
 
 def remote(url: str) -> RemoteModel:

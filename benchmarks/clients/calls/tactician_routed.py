@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 from benchmarks import scenario
 from benchmarks.clients.calls.tactician import calls, remote
 from benchmarks.clients.harness import Runs, main
-from tactician.llm.routing import Deployment, ModelRouter
+from tactician.llm.routing.deployment import Deployment
+from tactician.llm.routing.router import ModelRouter
 
 
 @asynccontextmanager

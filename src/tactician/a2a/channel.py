@@ -38,9 +38,11 @@ from tactician.a2a.questions import (
 from tactician.a2a.settings import RemoteSettings
 from tactician.a2a.task_view import RemoteTaskView
 from tactician.a2a.wire import to_wire_message
-from tactician.agents import RemoteMessage, RemoteOutput, RemoteTask, RemoteWait
+from tactician.agents.remote import RemoteMessage, RemoteOutput, RemoteTask, RemoteWait
 from tactician.llm import Text, Usage
-from tactician.runs import PendingRequest, Response, RunContext, RunResult, decode_value, encode_value
+from tactician.runs import PendingRequest, RunContext, RunResult
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.values.stored_values import decode_value, encode_value
 from tactician.text import escape_controls
 
 _FIRST_POLL: Final = 0.2

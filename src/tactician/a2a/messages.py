@@ -9,10 +9,12 @@ from typing import Literal, TypeAlias, cast
 from pydantic import JsonValue
 from pydantic_core import to_json, to_jsonable_python
 
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.frozen import frozen
-from tactician.llm import Document, Image, Text, UserMessage, UserPart, join_text
-from tactician.runs import Input, is_conversation
+from tactician.llm import Document, Image, Text, UserMessage
+from tactician.llm.messages import UserPart, join_text
+from tactician.runs import Input
+from tactician.runs.runnable import is_conversation
 
 
 @frozen

@@ -10,8 +10,11 @@ from pydantic_core import to_jsonable_python
 
 from tactician.a2a.messages import A2aData, A2aPart
 from tactician.frozen import frozen
-from tactician.llm import JsonSchema, Text
-from tactician.runs import Approval, PendingKind, PendingRequest, ReportedError, Response, StoredAnswer
+from tactician.llm import Text
+from tactician.llm.model import JsonSchema
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Approval, PendingKind, ReportedError, Response
+from tactician.runs.requests.answers import StoredAnswer
 
 REQUESTS: Final = "requests"
 """Key of the requests in the data of a question of a Tactician server."""

@@ -8,7 +8,8 @@ from typing_extensions import Unpack, override
 
 from tactician.a2a.errors import RemoteCardError, RemoteUnavailableError
 from tactician.a2a.settings import RemoteOptions, RemoteSettings, complete_url
-from tactician.agents import BaseRunnable, RemoteTask
+from tactician.agents import BaseRunnable
+from tactician.agents.remote import RemoteTask
 from tactician.extras import require_extra
 from tactician.runs import Input, RunContext, RunResult
 from tactician.text import escape_controls

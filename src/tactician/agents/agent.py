@@ -21,12 +21,20 @@ from tactician.agents.toolboxes import (
     with_groups,
 )
 from tactician.conversation import Conversation, WindowStrategy
-from tactician.llm import NO_OPTIONS, LlmOptions, ModelLike
-from tactician.loop import Handoff, OutputType, TurnLoop, output_type
-from tactician.prompts import LlmReference, build_instructions
-from tactician.runs import READS_MESSAGES, Input, InputTypes, RunContext, Runnable, RunResult, messages_of
+from tactician.llm import LlmOptions, ModelLike
+from tactician.llm.options import NO_OPTIONS
+from tactician.loop import Handoff, output_type
+from tactician.loop.output import OutputType
+from tactician.loop.turns import TurnLoop
+from tactician.prompts import LlmReference
+from tactician.prompts.contributor_adapters import build_instructions
+from tactician.runs import Input, RunContext, Runnable, RunResult
+from tactician.runs.life.inputs import READS_MESSAGES, InputTypes
+from tactician.runs.runnable import messages_of
 from tactician.suggestions import suggest_options
-from tactician.tools import RunnableTool, Tool, Toolbox, ToolLike, snake_case
+from tactician.tools import RunnableTool, Tool
+from tactician.tools.tool import snake_case
+from tactician.tools.toolbox import Toolbox, ToolLike
 
 T = TypeVar("T", default=str)
 T_co = TypeVar("T_co", covariant=True, default=str)

@@ -10,10 +10,12 @@ from pydantic import BaseModel
 
 from tactician.agents.agent import Agent
 from tactician.llm import LanguageModel, LlmOptions, ModelLike
-from tactician.prompts import InstructionSource
+from tactician.prompts.sources import InstructionSource
 from tactician.runs import RunContext
 from tactician.suggestions import suggest_options
-from tactician.tools import RunnableTool, Tool, ToolLike, ToolParameter, as_tool, find_declared_tools
+from tactician.tools import RunnableTool, Tool, as_tool
+from tactician.tools.runnable import ToolParameter
+from tactician.tools.toolbox import ToolLike, find_declared_tools
 
 PromptCreator: TypeAlias = Callable[[RunContext], str | Awaitable[str]]
 """Function that returns the instructions for a call, plain or `async`."""

@@ -16,37 +16,38 @@ from tactician.conversation import Conversation
 from tactician.events import Event
 from tactician.late_imports import Port
 from tactician.llm import TraceMetadata
-from tactician.loop import InvalidOutput, output_type
-from tactician.process import PlannedAgentSpec, renew_processes
+from tactician.loop import output_type
+from tactician.loop.output import InvalidOutput
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.saving.saved_state import renew_processes
 from tactician.runs import (
-    NO_TYPES,
     Budget,
-    Fork,
     Input,
-    InputTypes,
     OutputError,
     PendingRequest,
-    Response,
     RunContext,
     Runnable,
-    RunPlace,
-    RunRecord,
     RunResult,
     RunStatus,
-    continue_run,
-    load_pending,
     resume_run,
-    run_blocking,
-    start_run,
-    stream_events,
 )
-from tactician.stores import Lease
+from tactician.runs.context.context import RunPlace
+from tactician.runs.context.threads import run_blocking
+from tactician.runs.life.execution import continue_run, load_pending, start_run
+from tactician.runs.life.forking import Fork
+from tactician.runs.life.inputs import NO_TYPES, InputTypes
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.runnable import stream_events
+from tactician.stores.document import Lease
 from tactician.suggestions import suggest_options
-from tactician.tools import RunnableTool, Tool, ToolRequest, TypedInput, as_text
+from tactician.tools import RunnableTool, Tool
+from tactician.tools.runnable import ToolRequest, TypedInput
+from tactician.tools.tool import as_text
 
 if TYPE_CHECKING:
     from tactician.agents.composition import Member
-    from tactician.diagrams import Diagram
+    from tactician.diagrams.diagram import Diagram
 
 A = TypeVar("A", default=ToolRequest)
 T = TypeVar("T")
@@ -302,13 +303,13 @@ class BaseRunnable(ABC, Generic[T_co]):
 
     def to_mermaid(self) -> str:
         """Return the drawing as a Mermaid flowchart."""
-        from tactician.diagrams import to_mermaid
+        from tactician.diagrams.mermaid import to_mermaid
 
         return to_mermaid(self.diagram())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Return what a notebook shows."""
-        from tactician.diagrams import render_mimebundle
+        from tactician.diagrams.html import render_mimebundle
 
         return render_mimebundle(repr(self), self.name, {"": self.description}, self.diagram())
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
-from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
+from tactician.diagrams.diagram import Diagram, DiagramEdge, DiagramNode
 from tactician.runs import Runnable
 
 _MOST_NODES: Final = 200

@@ -8,8 +8,9 @@ from typing import TypeVar
 from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError
 from tactician.llm import AssistantMessage, Message, Text
-from tactician.runs import Input, RunContext, RunResult, messages_of
-from tactician.tools import describe_result
+from tactician.runs import Input, RunContext, RunResult
+from tactician.runs.runnable import messages_of
+from tactician.tools.tool import describe_result
 
 T = TypeVar("T")
 

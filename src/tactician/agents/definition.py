@@ -15,14 +15,17 @@ from tactician.agents.temperature import ModelWithTemperature, with_temperature
 from tactician.agents.window_definition import Definition, WindowDefinition
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.grammar import add_article
-from tactician.guardrails import AnyGuardrail
 from tactician.guardrails import input as input_named
 from tactician.guardrails import output as output_named
+from tactician.guardrails.guardrail import AnyGuardrail
 from tactician.late_imports import Port
 from tactician.llm import LanguageModel, LlmOptions, Responder
-from tactician.loop import DEFAULT_MAX_TURNS, Handoff, handoff
+from tactician.loop import Handoff, handoff
+from tactician.loop.policy import DEFAULT_MAX_TURNS
 from tactician.suggestions import did_you_mean
-from tactician.tools import Tool, ToolLike, as_tool, snake_case
+from tactician.tools import Tool, as_tool
+from tactician.tools.tool import snake_case
+from tactician.tools.toolbox import ToolLike
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _none_as_empty = BeforeValidator(lambda value: () if value is None else value)

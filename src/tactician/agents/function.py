@@ -12,8 +12,10 @@ from typing_extensions import TypeVar, override
 from tactician.agents.base import BaseRunnable
 from tactician.agents.outputs import accept_output, load_output, save_output
 from tactician.llm import UserMessage
-from tactician.runs import Input, InputTypes, RunContext, RunResult, is_conversation
-from tactician.tools import find_caller_namespace, resolve_hints
+from tactician.runs import Input, RunContext, RunResult
+from tactician.runs.life.inputs import InputTypes
+from tactician.runs.runnable import is_conversation
+from tactician.tools.signature import find_caller_namespace, resolve_hints
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=str)
@@ -79,8 +81,8 @@ class FunctionRunnable(BaseRunnable[T_co]):
 
 def _read_text(input: Input) -> Input:
     """Return what the user says last in a conversation, for a function that takes a text; any other input as it is."""
-    said = [message for message in input if isinstance(message, UserMessage)] if is_conversation(input) else []
-    return said[-1].text if said else input
+    user_messages = [message for message in input if isinstance(message, UserMessage)] if is_conversation(input) else []
+    return user_messages[-1].text if user_messages else input
 
 
 def runnable(

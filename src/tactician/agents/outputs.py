@@ -10,9 +10,12 @@ from pydantic import JsonValue
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
 from tactician.grammar import add_article
-from tactician.loop import InvalidOutput, output_type
-from tactician.runs import Live, RunContext, decode_value, encode_value, revive
-from tactician.tools import as_text
+from tactician.loop import output_type
+from tactician.loop.output import InvalidOutput
+from tactician.runs import RunContext
+from tactician.runs.progress.checkpoint import Live, revive
+from tactician.runs.values.stored_values import decode_value, encode_value
+from tactician.tools.tool import as_text
 
 _KEY = "output"
 

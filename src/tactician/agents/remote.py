@@ -15,21 +15,11 @@ from tactician.frozen import frozen
 from tactician.grammar import format_count
 from tactician.llm import Usage
 from tactician.loop import TextReceived
-from tactician.runs import (
-    Budget,
-    BudgetError,
-    Input,
-    PendingRequest,
-    Response,
-    RunContext,
-    RunError,
-    RunResult,
-    RunStatus,
-    RunStore,
-    Suspended,
-)
+from tactician.runs import Budget, BudgetError, Input, PendingRequest, RunContext, RunError, RunResult, RunStatus
+from tactician.runs.outcomes.suspension import Response, Suspended
+from tactician.runs.progress.store import RunStore
 from tactician.text import escape_controls
-from tactician.tools import as_text
+from tactician.tools.tool import as_text
 
 _CANCEL_SECONDS: Final = 5.0
 

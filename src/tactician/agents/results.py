@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from tactician.llm import join_text
-from tactician.runs import Input, RunContext, RunError, Runnable, RunResult, RunStatus, is_limit, messages_of
-from tactician.tools import as_text
+from tactician.llm.messages import join_text
+from tactician.runs import Input, RunContext, RunError, Runnable, RunResult, RunStatus
+from tactician.runs.outcomes.errors import is_limit
+from tactician.runs.runnable import messages_of
+from tactician.tools.tool import as_text
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import Final, get_args, get_origin, get_type_hints
 
 from tactician.amounts import Positive
 from tactician.llm import LlmOptions
-from tactician.prompts import InstructionSource
+from tactician.prompts.sources import InstructionSource
 
 
 def find_wrong_kinds(settings: Mapping[str, object], declared: type) -> list[str]:

@@ -18,21 +18,18 @@ from tactician.agents.setting_kinds import find_wrong_kinds
 from tactician.amounts import Positive, Seconds, Text
 from tactician.conversation import WindowStrategy
 from tactician.errors import DeclarationError
-from tactician.guardrails import GuardrailLike
+from tactician.guardrails.callables import GuardrailLike
 from tactician.llm import ModelLike
-from tactician.loop import NO_TOOLS, Autonomous, Guards, Handoff, TurnPolicy, handoff
-from tactician.prompts import (
-    ContributorLike,
-    InstructionSource,
-    LlmReference,
-    PromptContributor,
-    as_contributor,
-    check_reference,
-    split_references,
-)
+from tactician.loop import Autonomous, Handoff, handoff
+from tactician.loop.policy import Guards, TurnPolicy
+from tactician.loop.turns import NO_TOOLS
+from tactician.prompts import LlmReference, PromptContributor
+from tactician.prompts.contributor_adapters import ContributorLike, as_contributor, check_reference, split_references
+from tactician.prompts.sources import InstructionSource
 from tactician.runs import Runnable
 from tactician.suggestions import did_you_mean
-from tactician.tools import Toolbox, ToolGroup, ToolLike
+from tactician.tools import ToolGroup
+from tactician.tools.toolbox import Toolbox, ToolLike
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=str)
@@ -226,7 +223,7 @@ def _refuse_model_as_name(label: str) -> None:
     provider, separator, _ = label.partition(":") if ":" in label else label.partition("/")
     if not separator:
         return
-    from tactician.llm import PROVIDERS  # most programs that script their models never load the providers
+    from tactician.llm.providers import PROVIDERS  # most programs that script their models never load the providers
 
     if provider in PROVIDERS:
         problem = f'{label!r} is a model, not a name. Write Agent("Helper", model={label!r})'

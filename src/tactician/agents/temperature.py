@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from tactician.frozen import frozen
-from tactician.llm import Delta, Features, LanguageModel, LlmOptions, ModelRequest, ModelResponse, find_sibling
+from tactician.llm import Features, LanguageModel, LlmOptions, ModelRequest, ModelResponse
+from tactician.llm.model import Delta
+from tactician.llm.responder import find_sibling
 
 
 @frozen

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
-from tactician.runs import RunContext, Runnable, find_caller_tools
-from tactician.tools import (
-    DeclaredTool,
-    RunnableTool,
-    Tool,
-    Toolbox,
-    ToolProvider,
-    ToolTraits,
-    load_group_tools,
-    snake_case,
-)
+from tactician.runs import RunContext, Runnable
+from tactician.runs.life.creation import find_caller_tools
+from tactician.tools import DeclaredTool, RunnableTool, Tool
+from tactician.tools.group_registry import load_group_tools
+from tactician.tools.provider import ToolProvider
+from tactician.tools.tool import snake_case
+from tactician.tools.toolbox import Toolbox
+from tactician.tools.traits import ToolTraits
 
 ToolboxSource: TypeAlias = Callable[[], Toolbox]
 _CLIENT_SIDE: Final = ToolTraits(client_side=True)

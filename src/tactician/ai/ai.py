@@ -14,34 +14,23 @@ from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError
 from tactician.events import Event
 from tactician.frozen import frozen
-from tactician.llm import (
-    AssistantMessage,
-    Image,
-    LanguageModel,
-    MediaModelSource,
-    Message,
-    ModelSource,
-    RoutingOptions,
-    Text,
-    Thinking,
-    as_media_source,
-)
-from tactician.loop import OutputType, TurnLoop, output_type
-from tactician.prompts import LlmReference, build_instructions
-from tactician.runs import (
-    Input,
-    OutputError,
-    RunContext,
-    RunResult,
-    messages_of,
-    report_model_call,
-    run_blocking,
-    stream_events,
-)
-from tactician.tools import Toolbox, as_tool, load_group_tools
+from tactician.llm import AssistantMessage, Image, LanguageModel, Message, RoutingOptions, Text, Thinking
+from tactician.llm.model_sources import MediaModelSource, ModelSource, as_media_source
+from tactician.loop import output_type
+from tactician.loop.output import OutputType
+from tactician.loop.turns import TurnLoop
+from tactician.prompts import LlmReference
+from tactician.prompts.contributor_adapters import build_instructions
+from tactician.runs import Input, OutputError, RunContext, RunResult
+from tactician.runs.context.threads import run_blocking
+from tactician.runs.reporting import report_model_call
+from tactician.runs.runnable import messages_of, stream_events
+from tactician.tools import as_tool
+from tactician.tools.group_registry import load_group_tools
+from tactician.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
-    from tactician.llm import Vector
+    from tactician.llm.embeddings.model import Vector
 
 T = TypeVar("T")
 
@@ -231,7 +220,7 @@ class Ai(AiSettings):
             ConfigurationError: when there is no such model.
             ModelError: when it cannot be called.
         """
-        from tactician.llm import EmbeddingOptions
+        from tactician.llm.embeddings.model import EmbeddingOptions
 
         options = EmbeddingOptions(timeout=self.options.timeout)
         embedder = self._media_models.embedding_model(model, self._routing)
@@ -246,7 +235,7 @@ class Ai(AiSettings):
             ConfigurationError: when there is no such model.
             ModelError: when it cannot be called.
         """
-        from tactician.llm import ImageOptions
+        from tactician.llm.images import ImageOptions
 
         image_model = self._media_models.image_model(model, self._routing)
         generating = image_model.generate(prompt, options=ImageOptions(timeout=self.options.timeout))
@@ -282,7 +271,7 @@ class Ai(AiSettings):
         return await loop.run(attach_images(messages_of(asked), self._images))
 
     async def _render(self, values: object) -> str:
-        from tactician.prompts import render_template
+        from tactician.prompts.templates import render_template
 
         assert self._template is not None, "callers look first"
         return await render_template(self._template, values)

@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 from pydantic_core import to_json
 
 from tactician.llm import Image, Message, UserMessage
-from tactician.loop import InvalidOutput, OutputType
+from tactician.loop.output import InvalidOutput, OutputType
 
 T = TypeVar("T")
 Example: TypeAlias = tuple[str, object]

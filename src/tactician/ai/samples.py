@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 
-from tactician.llm import JsonSchema
+from tactician.llm.model import JsonSchema
 
 _TEXTS = {
     "date": "2026-01-31",

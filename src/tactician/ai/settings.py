@@ -9,30 +9,18 @@ from typing import Self
 
 from tactician.ai.prompt_parts import Example
 from tactician.frozen import frozen
-from tactician.guardrails import GuardrailLike, as_output_guardrail
-from tactician.llm import Image, LanguageModel, LlmOptions, ModelSource, as_model_source
-from tactician.loop import DEFAULT_POLICY, TurnPolicy
-from tactician.prompts import (
-    ContributorLike,
-    LlmReference,
-    PromptContributor,
-    as_contributor,
-    check_reference,
-    split_references,
-)
+from tactician.guardrails.callables import GuardrailLike
+from tactician.guardrails.decorators import as_output_guardrail
+from tactician.llm import Image, LanguageModel, LlmOptions
+from tactician.llm.model_sources import ModelSource, as_model_source
+from tactician.loop.policy import DEFAULT_POLICY, TurnPolicy
+from tactician.prompts import LlmReference, PromptContributor
+from tactician.prompts.contributor_adapters import ContributorLike, as_contributor, check_reference, split_references
 from tactician.runs import RunContext, Runnable
-from tactician.tools import (
-    NameFilter,
-    NamingStrategy,
-    RunnableTool,
-    ToolLike,
-    ToolObject,
-    ToolProvider,
-    as_tool,
-    require_declared_tools,
-    select_tools,
-    split_providers,
-)
+from tactician.tools import RunnableTool, ToolObject, as_tool, require_declared_tools, select_tools
+from tactician.tools.provider import ToolProvider
+from tactician.tools.selection import NameFilter, NamingStrategy
+from tactician.tools.toolbox import ToolLike, split_providers
 
 
 @frozen

@@ -10,7 +10,8 @@ from pydantic_core import from_json
 
 from tactician.events import Event
 from tactician.llm import Thinking
-from tactician.loop import InvalidOutput, OutputType, PieceReceived, TextReceived, ThinkingReceived, TurnStarted
+from tactician.loop import PieceReceived, TextReceived, ThinkingReceived, TurnStarted
+from tactician.loop.output import InvalidOutput, OutputType
 from tactician.runs import RunCompleted
 from tactician.text import GrowingText
 

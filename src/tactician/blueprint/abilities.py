@@ -14,20 +14,22 @@ from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter, is_default_instance
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Name, Part, ToolName, require_field
 from tactician.blueprint.type_names import TypeName
-from tactician.documents import Data
-from tactician.guardrails import (
-    AnyGuardrail,
-    GuardrailLike,
-    InputGuardrail,
-    OutputGuardrail,
-    ToolInputGuardrail,
-    ToolOutputGuardrail,
+from tactician.documents.data import Data
+from tactician.guardrails.callables import GuardrailLike
+from tactician.guardrails.decorators import (
     as_input_guardrail,
     as_output_guardrail,
     as_tool_input_guardrail,
     as_tool_output_guardrail,
-    registry,
 )
+from tactician.guardrails.guardrail import (
+    AnyGuardrail,
+    InputGuardrail,
+    OutputGuardrail,
+    ToolInputGuardrail,
+    ToolOutputGuardrail,
+)
+from tactician.guardrails.registration import registry
 from tactician.loop import Handoff, handoff, output_type
 from tactician.names import NameProblem, find_import_path
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from tactician.blueprint.blueprint import Node
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.built_in_tools import STEP_KINDS
+from tactician.blueprint.built_in_tools.parts import STEP_KINDS
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.schema_base import Part, ToolName
 from tactician.tools import RunnableTool, Tool

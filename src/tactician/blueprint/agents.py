@@ -7,7 +7,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 from pydantic import Field
 
-from tactician.agents import Agent, AgentSettings, AgentSpec, SupervisorAgent
+from tactician.agents import Agent, SupervisorAgent
+from tactician.agents.spec import AgentSettings, AgentSpec
 from tactician.blueprint.abilities import (
     GuardrailPart,
     HandoffPart,
@@ -20,7 +21,7 @@ from tactician.blueprint.abilities import (
 )
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.built_in_tools import BuiltInTool
+from tactician.blueprint.built_in_tools.parts import BuiltInTool
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.knowledge import (
     Entry,
@@ -44,10 +45,11 @@ from tactician.blueprint.turn_settings import (
     export_instructions,
     export_window,
 )
-from tactician.documents import form_of, list_form_fields
+from tactician.documents.forms import form_of, list_form_fields
 from tactician.llm import TraceMetadata
 from tactician.runs import Runnable
-from tactician.tools import ToolGroup, snake_case
+from tactician.tools import ToolGroup
+from tactician.tools.tool import snake_case
 
 _Guardrails: TypeAlias = tuple[GuardrailPart, ...]
 

@@ -17,7 +17,10 @@ from tactician.blueprint.origin import DEFAULT_LIMITS, NOWHERE, Limits, Origin
 from tactician.blueprint.permissions import BuildPermissions
 from tactician.blueprint.recovery import recover_parse
 from tactician.blueprint.schema_base import Part, one_of
-from tactician.documents import Data, Problems, explain_validation, validate_document, write_yaml
+from tactician.documents.data import Data
+from tactician.documents.document import write_yaml
+from tactician.documents.models import explain_validation, validate_document
+from tactician.documents.problems import Problems
 from tactician.errors import BlueprintError, DeclarationError, Problem
 from tactician.frozen import frozen
 from tactician.names import NOTHING_REGISTERED, Names, read_allowed_packages

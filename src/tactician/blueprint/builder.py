@@ -15,7 +15,8 @@ from tactician.blueprint.origin import Limits, LimitUsage, Origin
 from tactician.blueprint.permissions import BuildPermissions
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.variables import fill_variables
-from tactician.documents import DataPath, Problems
+from tactician.documents.data import DataPath
+from tactician.documents.problems import Problems
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError, DeclarationError, Problem
 from tactician.frozen import frozen

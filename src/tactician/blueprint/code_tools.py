@@ -8,22 +8,17 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.built_in_tools import (
-    TOOL_KINDS,
-    BuiltInTool,
-    ExportTool,
-    FindTool,
-    build_built_in_tool,
-    export_built_in_tool,
-    is_built_in_tool,
-)
+from tactician.blueprint.built_in_tools.building import FindTool, build_built_in_tool
+from tactician.blueprint.built_in_tools.exporting import ExportTool, export_built_in_tool, is_built_in_tool
+from tactician.blueprint.built_in_tools.parts import TOOL_KINDS, BuiltInTool
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Flag, Name, Part, ToolName, convert_type
 from tactician.code_mode import CodeLimits, CodeTool
-from tactician.documents import form_of
+from tactician.documents.forms import form_of
 from tactician.errors import MissingExtraError
-from tactician.tools import RunnableTool, Tool, ToolLike
+from tactician.tools import RunnableTool, Tool
+from tactician.tools.toolbox import ToolLike
 
 _NAME: Final = "run_code"
 
@@ -58,8 +53,10 @@ def build_code_tool(part: CodeToolPart, here: Builder, find_tool: FindTool) -> C
         here.add_problem("no call needs an approval: set needsApproval", "requiredRole")
         return None
     decide = find_function(part.needs_approval_when, here, "needsApprovalWhen")
-    given = {} if part.limits is None else {name: getattr(part.limits, name) for name in type(part.limits).model_fields}
-    limits = CodeLimits(**{name: value for name, value in given.items() if value is not None})
+    limit_fields = (
+        {} if part.limits is None else {name: getattr(part.limits, name) for name in type(part.limits).model_fields}
+    )
+    limits = CodeLimits(**{name: value for name, value in limit_fields.items() if value is not None})
     if len(known) < len(tools):
         return None
     try:

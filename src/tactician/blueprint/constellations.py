@@ -11,14 +11,13 @@ from tactician.agents import (
     Agent,
     AgentNetwork,
     BaseRunnable,
-    Broadcast,
     Department,
-    FirstOf,
     HierarchicalAgents,
     ParallelAgents,
     RouterAgent,
-    Synthesis,
 )
+from tactician.agents.constellations.network import Broadcast
+from tactician.agents.constellations.parallel import FirstOf, Synthesis
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter, blueprint_exporter

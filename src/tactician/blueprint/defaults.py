@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from tactician.agents import AgentSpec
+from tactician.agents.spec import AgentSpec
 from tactician.blueprint.abilities import HandoffPart
 from tactician.blueprint.agents import PLAIN, AgentFields
 from tactician.blueprint.blueprint import Blueprint
@@ -16,14 +16,14 @@ from tactician.blueprint.constellations import (
     ParallelBlueprint,
     RouterBlueprint,
 )
-from tactician.blueprint.ensembles import TaskPart
+from tactician.blueprint.ensembles.task_parts import TaskPart
 from tactician.blueprint.models import OptionsPart, ResponderPart, TracePart
 from tactician.blueprint.named import PlannedBlueprint
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.turn_settings import ProviderPart
-from tactician.llm import PROVIDERS
+from tactician.llm.providers import PROVIDERS
 from tactician.loop import Handoff
-from tactician.tools import snake_case
+from tactician.tools.tool import snake_case
 
 P = TypeVar("P", bound=Part)
 _AWARENESS = inspect.signature(Handoff).parameters["awareness"].default

@@ -7,7 +7,10 @@ from typing import TypeVar
 
 from pydantic.alias_generators import to_camel
 
-from tactician.agents import AgentDefinition, BlueprintLike, HandoffDefinition, WindowDefinition
+from tactician.agents import AgentDefinition
+from tactician.agents.blueprint_port import BlueprintLike
+from tactician.agents.definition import HandoffDefinition
+from tactician.agents.window_definition import WindowDefinition
 from tactician.blueprint.abilities import GuardrailPart
 from tactician.blueprint.agents import PLAIN, AgentBlueprint
 from tactician.blueprint.exporter import Exporter
@@ -16,10 +19,11 @@ from tactician.blueprint.references import BlueprintRef
 from tactician.blueprint.schema_base import Part, Pending
 from tactician.blueprint.tool_lists import export_tools
 from tactician.blueprint.turn_settings import SlidingPart, SummarizationPart, WindowPart
-from tactician.documents import Problems
+from tactician.documents.problems import Problems
 from tactician.errors import BlueprintError, Problem
 from tactician.llm import Responder
-from tactician.tools import Toolbox, ToolLike, as_tool
+from tactician.tools import as_tool
+from tactician.tools.toolbox import Toolbox, ToolLike
 
 P = TypeVar("P", bound=Part)
 _VARIABLES = "a definition cannot contain variables: write their values"

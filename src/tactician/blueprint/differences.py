@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.defaults import remove_defaults
-from tactician.documents import Data, format_path
+from tactician.documents.data import Data, format_path
 from tactician.frozen import frozen
 
 Change: TypeAlias = Literal["added", "removed", "changed", "moved"]

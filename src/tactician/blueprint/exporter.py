@@ -12,12 +12,14 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
-from tactician.agents import as_runnable
+from tactician.agents.planned.specs import as_runnable
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.type_names import find_type_name
 from tactician.blueprint.variables import escape_part
-from tactician.documents import DataPath, Problems, format_path, list_mistakes
+from tactician.documents.data import DataPath, format_path
+from tactician.documents.models import list_mistakes
+from tactician.documents.problems import Problems
 from tactician.errors import BlueprintError
 from tactician.frozen import frozen
 from tactician.grammar import add_article

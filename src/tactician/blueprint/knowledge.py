@@ -12,19 +12,20 @@ from pydantic.alias_generators import to_camel
 
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter
-from tactician.documents import Data, list_mistakes
+from tactician.documents.data import Data
+from tactician.documents.models import list_mistakes
 from tactician.errors import ConfigurationError
 from tactician.prompts import LlmReference, PromptContributor
-from tactician.references import (
+from tactician.references.entries import (
     CONTRIBUTOR_KINDS,
-    LATE_KINDS,
     REFERENCE_KINDS,
     EntryKind,
-    EntryScope,
     create_contributor,
     create_reference,
     describe_entry,
 )
+from tactician.references.entry_fields import EntryScope
+from tactician.references.late_kinds import LATE_KINDS
 from tactician.secrets import has_secret
 
 Entry: TypeAlias = Annotated[

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 from pydantic import ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
 
-from tactician.agents import BaseRunnable, ModelWithTemperature
+from tactician.agents import BaseRunnable
+from tactician.agents.temperature import ModelWithTemperature
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.schema_base import (
@@ -19,22 +20,15 @@ from tactician.blueprint.schema_base import (
     convert_type,
     require_field,
 )
-from tactician.documents import form_of
+from tactician.documents.forms import form_of
 from tactician.errors import Problem
 from tactician.frozen import frozen
 from tactician.grammar import add_article
-from tactician.llm import (
-    NO_OPTIONS,
-    PROVIDERS,
-    EmbeddedModel,
-    LanguageModel,
-    LlmOptions,
-    RemoteModel,
-    RespondedModel,
-    Responder,
-    RetrySettings,
-    TraceMetadata,
-)
+from tactician.llm import EmbeddedModel, LanguageModel, LlmOptions, Responder, RetrySettings, TraceMetadata
+from tactician.llm.options import NO_OPTIONS
+from tactician.llm.providers import PROVIDERS
+from tactician.llm.remote import RemoteModel
+from tactician.llm.responder import RespondedModel
 
 _ApiFormat: TypeAlias = Annotated[Literal["openai-responses", "openai-chat", "anthropic-messages"], DEFERRED_IN_TEXT]
 

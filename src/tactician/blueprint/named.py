@@ -10,7 +10,9 @@ from pydantic import JsonValue, Secret, SecretBytes, SecretStr, TypeAdapter, Val
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from tactician.agents import FunctionRunnable, PlannedAgent, is_planned_class, runnable
+from tactician.agents import PlannedAgent, runnable
+from tactician.agents.function import FunctionRunnable
+from tactician.agents.planned.planned_agent import is_planned_class
 from tactician.blueprint.blueprint import Blueprint, blueprint_type
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
@@ -19,7 +21,8 @@ from tactician.grammar import add_article
 from tactician.names import NameProblem, find_import_path
 from tactician.secrets import has_secret, is_secret_name
 from tactician.suggestions import find_closest
-from tactician.tools import describe_validation_error, resolve_hints
+from tactician.tools.function import describe_validation_error
+from tactician.tools.signature import resolve_hints
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _SECRETS: Final = (Secret, SecretBytes, SecretStr)

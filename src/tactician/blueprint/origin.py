@@ -6,16 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tactician.blueprint.recovery import Recovery
-from tactician.documents import FORMATS as ALL_FORMATS
-from tactician.documents import (
-    DataDocument,
-    DataPath,
-    DocumentLimits,
-    Format,
-    load_document,
-    make_document,
-    read_document,
-)
+from tactician.documents.data import DataPath, DocumentLimits
+from tactician.documents.document import FORMATS as ALL_FORMATS
+from tactician.documents.document import DataDocument, Format, load_document, make_document, read_document
 from tactician.errors import BlueprintError, DocumentError, Problem
 from tactician.frozen import frozen
 

@@ -9,7 +9,9 @@ from urllib.parse import urlsplit
 
 from tactician.blueprint.abilities import GuardrailPart
 from tactician.blueprint.blueprint import Blueprint
-from tactician.blueprint.ensembles import PhasePart, PhaseReviewPart, ReviewPart, TaskItemPart
+from tactician.blueprint.ensembles.gates import ReviewPart
+from tactician.blueprint.ensembles.phase_parts import PhasePart, PhaseReviewPart
+from tactician.blueprint.ensembles.task_parts import TaskItemPart
 from tactician.blueprint.models import ResponderPart
 from tactician.blueprint.schema_base import Part
 from tactician.frozen import frozen

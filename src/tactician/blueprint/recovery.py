@@ -10,8 +10,9 @@ from typing import Final, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from tactician.documents import Data, list_mistakes
-from tactician.documents import DataPath as Path
+from tactician.documents.data import Data
+from tactician.documents.data import DataPath as Path
+from tactician.documents.models import list_mistakes
 from tactician.errors import MOST_PROBLEMS
 from tactician.frozen import frozen
 

@@ -17,7 +17,7 @@ from tactician.blueprint.permissions import BuildPermissions
 from tactician.blueprint.schema_base import Name, Part
 from tactician.blueprint.turn_settings import FilePart
 from tactician.blueprint.variables import expand_variables
-from tactician.documents import measure_data
+from tactician.documents.data import measure_data
 from tactician.errors import BlueprintError, Problem
 from tactician.frozen import frozen
 from tactician.names import Names

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from tactician.a2a import RemoteAgent, RemoteSettings
+from tactician.a2a import RemoteAgent
+from tactician.a2a.settings import RemoteSettings
 from tactician.blueprint.blueprint import Blueprint, blueprint_type
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter, blueprint_exporter

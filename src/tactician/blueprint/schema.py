@@ -8,10 +8,10 @@ from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue, m
 from pydantic_core import core_schema
 
 from tactician.blueprint.blueprint import KINDS
-from tactician.blueprint.built_in_tools import BUILT_IN_TOOL, PIPELINE_ITEM, STEP_KINDS, TOOL_KINDS
-from tactician.blueprint.ensembles import GROUP_ITEM, GROUP_KINDS, TASK_ITEM, TASK_KINDS
+from tactician.blueprint.built_in_tools.parts import BUILT_IN_TOOL, PIPELINE_ITEM, STEP_KINDS, TOOL_KINDS
+from tactician.blueprint.ensembles.task_parts import GROUP_ITEM, GROUP_KINDS, TASK_ITEM, TASK_KINDS
 from tactician.blueprint.schema_base import DEFERRED, DEFERRED_IN_TEXT, Part
-from tactician.documents import Data
+from tactician.documents.data import Data
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 IDENTIFIER: Final = "urn:tactician:blueprint"

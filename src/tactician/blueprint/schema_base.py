@@ -22,7 +22,9 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from tactician.documents import Data, DocumentModel, find_variable, has_variables
+from tactician.documents.data import Data
+from tactician.documents.models import DocumentModel
+from tactician.documents.variables import find_variable, has_variables
 from tactician.frozen import frozen
 from tactician.suggestions import find_closest
 

@@ -10,7 +10,7 @@ from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.functions import export_function, find_function
 from tactician.blueprint.schema_base import Part
 from tactician.data_fields import DataField
-from tactician.documents import list_form_fields
+from tactician.documents.forms import list_form_fields
 
 P = TypeVar("P", bound=Part)
 
@@ -59,8 +59,8 @@ def _list_kinds(declared: object) -> Iterable[object]:
 def _find_functions(value: str | tuple[str, ...], here: Builder, name: str) -> object:
     if isinstance(value, str):
         return find_function(value, here, name)
-    found = (find_function(item, here, name, place) for place, item in enumerate(value))
-    return tuple(function for function in found if function is not None)
+    functions = (find_function(item, here, name, place) for place, item in enumerate(value))
+    return tuple(function for function in functions if function is not None)
 
 
 def _export_value(field: DataField, value: object, here: Exporter) -> object:

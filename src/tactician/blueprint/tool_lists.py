@@ -12,7 +12,8 @@ from tactician.blueprint.abilities import TypeText, find_type
 from tactician.blueprint.agent_steps import AgentStepPart, build_agent_step, export_agent_step
 from tactician.blueprint.blueprint import Node
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.built_in_tools import build_built_in_tool, export_built_in_tool, is_built_in_tool
+from tactician.blueprint.built_in_tools.building import build_built_in_tool
+from tactician.blueprint.built_in_tools.exporting import export_built_in_tool, is_built_in_tool
 from tactician.blueprint.code_tools import CodeToolPart, build_code_tool, export_code_tool
 from tactician.blueprint.exporter import Exporter, is_default_instance
 from tactician.blueprint.functions import find_function
@@ -20,16 +21,9 @@ from tactician.blueprint.schema_base import Flag, Name, Part, ToolName
 from tactician.code_mode import CodeTool
 from tactician.names import NameProblem, find_import_path
 from tactician.runs import Input
-from tactician.tools import (
-    FunctionTool,
-    RunnableTool,
-    Tool,
-    Toolbox,
-    ToolLike,
-    ToolParameter,
-    as_tool,
-    require_declared_tools,
-)
+from tactician.tools import FunctionTool, RunnableTool, Tool, as_tool, require_declared_tools
+from tactician.tools.runnable import ToolParameter
+from tactician.tools.toolbox import Toolbox, ToolLike
 
 
 class ParameterPart(Part):
@@ -176,10 +170,10 @@ def _build_step(item: Part | str, here: Builder) -> ToolLike | None:
     name = str(item)
 
     def find() -> Tool:
-        found = _find_tools(name, here)
-        if len(found) != 1:
-            raise NameProblem(f"{name!r} has {len(found)} tools: name one of them")
-        return found[0]
+        matches = _find_tools(name, here)
+        if len(matches) != 1:
+            raise NameProblem(f"{name!r} has {len(matches)} tools: name one of them")
+        return matches[0]
 
     try:
         return find()

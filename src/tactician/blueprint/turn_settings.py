@@ -13,25 +13,16 @@ from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter, is_default_instance
 from tactician.blueprint.models import list_fields
 from tactician.blueprint.schema_base import Count, Flag, Name, Part, Positive, convert_type, one_of
-from tactician.conversation import (
-    Chain,
-    CompactToolResults,
-    SlidingWindow,
-    Summarization,
-    TokenCounter,
-    WindowStrategy,
-)
-from tactician.documents import form_of
+from tactician.conversation import CompactToolResults, SlidingWindow, Summarization, WindowStrategy
+from tactician.conversation.tokens import TokenCounter
+from tactician.conversation.window_strategy import Chain
+from tactician.documents.forms import form_of
 from tactician.grammar import add_article
 from tactician.loop import Autonomous
 from tactician.names import NameProblem
-from tactician.prompts import (
-    InstructionFile,
-    InstructionSource,
-    InstructionTemplate,
-    PackagePath,
-    ProvidedInstructions,
-)
+from tactician.prompts import InstructionFile, InstructionTemplate, ProvidedInstructions
+from tactician.prompts.package_files import PackagePath
+from tactician.prompts.sources import InstructionSource
 
 
 class InlinePart(Part):

@@ -11,15 +11,10 @@ from pydantic import ValidationError
 
 from tactician.blueprint.permissions import BuildPermissions
 from tactician.blueprint.schema_base import FILLED, Part, Pending
-from tactician.documents import (
-    DEFAULT_DOCUMENT_LIMITS,
-    DataPath,
-    Variable,
-    escape_variables,
-    list_mistakes,
-    parse_scalar,
-    substitute_variables,
-)
+from tactician.documents.data import DEFAULT_DOCUMENT_LIMITS, DataPath
+from tactician.documents.models import list_mistakes
+from tactician.documents.scalars import parse_scalar
+from tactician.documents.variables import Variable, escape_variables, substitute_variables
 from tactician.errors import DocumentError
 from tactician.secrets import holds_secret, is_secret_name
 

@@ -8,10 +8,6 @@ if TYPE_CHECKING:
     from tactician.chat.channels import ChatProgress as ChatProgress
     from tactician.chat.channels import QueueChannel as QueueChannel
     from tactician.chat.chatbot import Chatbot as Chatbot
-    from tactician.chat.reactive import find_chatbot as find_chatbot
-    from tactician.chat.reactive import reacts_to_messages as reacts_to_messages
-    from tactician.chat.session import ChatReply as ChatReply
-    from tactician.chat.session import ChatSession as ChatSession
     from tactician.conversation import ChatUser as ChatUser
 else:
     __getattr__, __dir__, __all__ = export_late(
@@ -19,8 +15,6 @@ else:
         {
             "tactician.chat.channels": "ChatProgress QueueChannel",
             "tactician.chat.chatbot": "Chatbot",
-            "tactician.chat.reactive": "find_chatbot reacts_to_messages",
-            "tactician.chat.session": "ChatReply ChatSession",
             "tactician.conversation": "ChatUser",
         },
     )

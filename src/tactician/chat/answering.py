@@ -8,26 +8,21 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from tactician.agents import raise_unless_completed
+from tactician.agents.planned.planned_agent import raise_unless_completed
 from tactician.chat.records import ChatRecord
 from tactician.chat.replies import KeyedReplies, KeyedReply
 from tactician.chat.session import ChatReply, SessionView
 from tactician.conversation import ChatUser, Conversation
 from tactician.errors import ConversationNotFoundError, RunConflictError, RunNotFoundError, TacticianError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.llm import AssistantMessage, Text, UserMessage
-from tactician.platform import Platform, RequestOptions, create_request
-from tactician.process import (
-    AgentProcess,
-    Blackboard,
-    ProcessFailedError,
-    ProcessOptions,
-    ProcessStatus,
-    UserInput,
-    type_name,
-)
-from tactician.runs import Response, Runnable, RunResult, RunStatus
-from tactician.tools import as_text
+from tactician.platform import Platform
+from tactician.platform.conversations.request import RequestOptions, create_request
+from tactician.process import AgentProcess, Blackboard, ProcessFailedError, ProcessOptions, ProcessStatus, UserInput
+from tactician.process.stored_types import type_name
+from tactician.runs import Runnable, RunResult, RunStatus
+from tactician.runs.outcomes.suspension import Response
+from tactician.tools.tool import as_text
 
 _PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 0.5

@@ -18,13 +18,20 @@ from tactician.chat.records import ChatRecord, ChatRecords
 from tactician.chat.session import ChatReply, ChatSession, SessionView
 from tactician.conversation import ChatUser
 from tactician.errors import ConfigurationError, ConversationNotFoundError
-from tactician.events import new_id
-from tactician.llm import SystemMessage, UserMessage, check_message_images, join_text
+from tactician.events.event import new_id
+from tactician.llm import UserMessage
+from tactician.llm.image_checks import check_message_images
+from tactician.llm.messages import SystemMessage, join_text
 from tactician.loggers import get_logger
 from tactician.planning import HybridPlanner, UtilityPlanner
-from tactician.platform import Platform, RequestOptions, create_request
-from tactician.process import OutputChannel, PlannedAgentSpec, ProcessOptions
-from tactician.runs import Budget, Input, Response, RunContext, RunResult, messages_of
+from tactician.platform import Platform
+from tactician.platform.conversations.request import RequestOptions, create_request
+from tactician.process import ProcessOptions
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.state.conversation import OutputChannel
+from tactician.runs import Budget, Input, RunContext, RunResult
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.runnable import messages_of
 from tactician.suggestions import suggest_options
 
 _logger = get_logger(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from tactician.agents import planned_spec
+from tactician.agents.planned.specs import planned_spec
 from tactician.chat.chatbot import Chatbot
 from tactician.llm import UserMessage
 from tactician.platform import Platform

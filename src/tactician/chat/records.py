@@ -11,7 +11,8 @@ from pydantic_core import to_json
 from tactician.conversation import ChatUser
 from tactician.errors import ConversationNotFoundError, DocumentConflictError, StoredStateError
 from tactician.frozen import frozen
-from tactician.stores import DocumentStore, StoredDocument
+from tactician.stores import DocumentStore
+from tactician.stores.document import StoredDocument
 
 _COLLECTION: Final = "chats"
 _MAX_ATTRIBUTES: Final = 100_000
@@ -81,12 +82,12 @@ class ChatRecords:
         known = None if document is None else _read(document)
         if document is None or known is None or (known.user is not None and known.user.id != user.id):
             raise ConversationNotFoundError(f"{record.bot} has no session {record.id!r} with this user")
-        given = replace(known, user=user)
+        renamed = replace(known, user=user)
         try:
-            await self._store.save(replace(document, body=given.to_json(), name=user.id))
+            await self._store.save(replace(document, body=renamed.to_json(), name=user.id))
         except DocumentConflictError:
             return await self.give_to(record, user)
-        return given
+        return renamed
 
     async def delete(self, id: str) -> bool:
         """Delete the record of a session, and return whether it existed."""

@@ -9,9 +9,10 @@ from hashlib import sha256
 from typing import Final
 
 from tactician.errors import DocumentConflictError, LeaseLostError, StoredStateError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.frozen import frozen
-from tactician.stores import DocumentStore, Lease, StoredDocument
+from tactician.stores import DocumentStore
+from tactician.stores.document import Lease, StoredDocument
 
 _COLLECTION: Final = "chat replies"
 _SECONDS: Final = 60.0

@@ -11,7 +11,8 @@ from tactician.conversation import ChatUser, Conversation
 from tactician.errors import TacticianError
 from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, UserMessage
-from tactician.runs import PendingRequest, Response, RunStatus
+from tactician.runs import PendingRequest, RunStatus
+from tactician.runs.outcomes.suspension import Response
 
 
 @frozen

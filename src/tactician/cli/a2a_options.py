@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tactician.config import A2aTable, load_settings
+from tactician.config.loading import load_settings
+from tactician.config.settings import A2aTable
 from tactician.errors import ConfigurationError
 from tactician.listening import listen
 

@@ -7,7 +7,8 @@ from typing import Final
 from pydantic_core import from_json
 
 from tactician.errors import ResponseError
-from tactician.runs import PendingRequest, Response, approve, reject
+from tactician.runs import PendingRequest, approve, reject
+from tactician.runs.outcomes.suspension import Response
 
 YES: Final = frozenset({"y", "yes", "true"})
 NO: Final = frozenset({"n", "no", "false"})

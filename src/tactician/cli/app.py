@@ -56,7 +56,7 @@ def _describe(error: Exception) -> str:
     if isinstance(error, TacticianError):
         return mask_secrets(str(error))
     if not isinstance(error, OSError) or error.strerror is None:
-        from tactician.process import describe_failure
+        from tactician.process.state.errors import describe_failure
 
         return f"{mask_secrets(describe_failure(error))}. --debug shows the traceback."
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"

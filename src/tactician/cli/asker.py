@@ -13,7 +13,8 @@ from tactician.cli.answers import NO, YES, parse_answer_text
 from tactician.cli.field_checks import check_value
 from tactician.cli.fields import Field, list_fields
 from tactician.cli.formatting import format_time
-from tactician.runs import PendingRequest, Response, approve, reject
+from tactician.runs import PendingRequest, approve, reject
+from tactician.runs.outcomes.suspension import Response
 from tactician.secrets import mask_secrets
 
 _NOTHING = object()

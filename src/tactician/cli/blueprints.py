@@ -12,16 +12,10 @@ import typer
 from rich.markup import escape
 from rich.tree import Tree
 
-from tactician.blueprint import (
-    Blueprint,
-    Difference,
-    Outline,
-    ResolvedBlueprint,
-    build_outline,
-    compare_blueprints,
-    json_schema,
-    resolve_references,
-)
+from tactician.blueprint import Blueprint, build_outline, compare_blueprints, json_schema
+from tactician.blueprint.differences import Difference
+from tactician.blueprint.outline import Outline
+from tactician.blueprint.references import ResolvedBlueprint, resolve_references
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root, add_advice
 from tactician.cli.console import Debug, err, out, print_json
 from tactician.cli.formatting import format_on_one_line, shorten

@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 from rich.markup import escape
 
-from tactician.agents import planned_spec
+from tactician.agents.planned.specs import planned_spec
 from tactician.chat import Chatbot
 from tactician.cli.asker import Asker
 from tactician.cli.choosing import find_only_agent
@@ -16,11 +16,16 @@ from tactician.cli.outcomes import format_output
 from tactician.conversation import Conversation
 from tactician.errors import AgentNotFoundError, ConversationNotFoundError, ResponseError
 from tactician.events import Event
-from tactician.llm import AssistantMessage, UserMessage, join_text
-from tactician.loop import AnswerReader
-from tactician.platform import Mode, Platform, RequestOptions
+from tactician.llm import AssistantMessage, UserMessage
+from tactician.llm.messages import join_text
+from tactician.loop.answer_text import AnswerReader
+from tactician.platform import Platform
+from tactician.platform.autonomy import Mode
+from tactician.platform.conversations.request import RequestOptions
 from tactician.process import MessageSent
-from tactician.runs import PendingRequest, Response, RunCompleted, Runnable, RunResult, stream_events
+from tactician.runs import PendingRequest, RunCompleted, Runnable, RunResult
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.runnable import stream_events
 from tactician.service import AgentService
 from tactician.suggestions import did_you_mean
 

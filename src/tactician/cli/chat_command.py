@@ -27,7 +27,10 @@ from tactician.cli.loading import Loaded, choose_agent, load_agents
 from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
 from tactician.cli.run_command import choose_models, format_arguments
-from tactician.cli.shell import ShellHistory, ShellSession, ignore_interrupts, open_lines
+from tactician.cli.shell.history import ShellHistory
+from tactician.cli.shell.interrupts import ignore_interrupts
+from tactician.cli.shell.lines import open_lines
+from tactician.cli.shell.session import ShellSession
 from tactician.cli.stores import find_store, open_or_create
 from tactician.platform import Platform
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 from rich.markup import escape
 
-from tactician.agents import ComponentAgent
+from tactician.agents.planned.components import ComponentAgent
 from tactician.cli.console import err
 from tactician.cli.formatting import shorten
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.errors import AgentNotFoundError, ConfigurationError
 from tactician.llm import ModelCatalog
-from tactician.platform import AgentChoice, Autonomy, Mode, Platform
+from tactician.platform import Autonomy, Platform
+from tactician.platform.autonomy import AgentChoice, Mode
 from tactician.runs import Runnable
 
 EMBEDDED = "local"

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from tactician.agents import planned_spec
+from tactician.agents.planned.specs import planned_spec
 from tactician.cli.a2a_command import a2a
 from tactician.cli.blueprints import blueprints
 from tactician.cli.chat_command import chat
@@ -28,14 +28,15 @@ from tactician.cli.run_command import run
 from tactician.cli.run_control import kill, prune, respond, resume
 from tactician.cli.search_drawing import build_search_tree, draw_search
 from tactician.cli.serve_command import serve
-from tactician.cli.shell import shell
+from tactician.cli.shell.program import shell
 from tactician.cli.skills import skills
 from tactician.cli.trace_command import trace
 from tactician.cli.worker_command import worker
-from tactician.diagrams import to_mermaid
+from tactician.diagrams.mermaid import to_mermaid
 from tactician.errors import AgentNotFoundError, TacticianError
 from tactician.llm import ModelCatalog
-from tactician.process import PlannedAgentSpec, draw_agent
+from tactician.process import draw_agent
+from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.text import escape_controls
 
 app = create_group()

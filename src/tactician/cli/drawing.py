@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 from rich.markup import escape
 from rich.tree import Tree
 
-from tactician.agents import LEADER, ComponentAgent, planned_spec
+from tactician.agents.planned.components import ComponentAgent
+from tactician.agents.planned.specs import planned_spec
+from tactician.agents.supervision.supervised_agent import LEADER
 from tactician.planning import Plan, UtilityPlanner, WorldState
-from tactician.process import ActionSpec, GoalSpec, PlannedAgentSpec
+from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
+from tactician.process.state.goals import GoalSpec
 from tactician.runs import Runnable
 
 _MOST_LEFT_OUT = 20

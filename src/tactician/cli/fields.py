@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import cast
 
 from tactician.frozen import frozen
-from tactician.process import HINTS, build_label
+from tactician.process.people.forms import HINTS, build_label
 
 Schema = Mapping[str, object]
 _KINDS = {"boolean": "checkbox", "integer": "number", "number": "number", "array": "list", "object": "group"}

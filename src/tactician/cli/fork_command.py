@@ -16,9 +16,11 @@ from tactician.cli.run_command import create_asker, format_arguments
 from tactician.cli.run_control import run_on_platform
 from tactician.cli.stores import format_store_option
 from tactician.errors import ConfigurationError
-from tactician.platform import Platform, RunView, StepView
+from tactician.platform import Platform, RunView
+from tactician.platform.views.steps import StepView
 from tactician.process import AgentProcess
-from tactician.runs import Response, RunError
+from tactician.runs import RunError
+from tactician.runs.outcomes.suspension import Response
 
 
 def fork(

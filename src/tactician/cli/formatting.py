@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from tactician.grammar import format_count
-from tactician.llm import UsageTally
+from tactician.llm.usage import UsageTally
 from tactician.secrets import mask_secrets
 from tactician.text import escape_controls
 

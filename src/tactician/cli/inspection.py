@@ -15,9 +15,11 @@ from tactician.cli.loading import load_agents
 from tactician.cli.run_tables import print_comparison, print_run, print_steps
 from tactician.cli.stores import require_store
 from tactician.errors import ConfigurationError, StoredStateError
-from tactician.llm import ModelCatalog, messages_to_data
-from tactician.platform import Platform, RunReader, RunView, StepView
-from tactician.process import ActionRun
+from tactician.llm import ModelCatalog
+from tactician.llm.messages import messages_to_data
+from tactician.platform import Platform, RunReader, RunView
+from tactician.platform.views.steps import StepView
+from tactician.process.state.state import ActionRun
 from tactician.secrets import find_masking
 from tactician.stores import open_store
 from tactician.text import escape_controls

@@ -16,9 +16,12 @@ from tactician.cli.group import create_group
 from tactician.cli.statuses import format_status
 from tactician.cli.stores import require_store
 from tactician.grammar import format_count
-from tactician.llm import UsageTally
-from tactician.runs import RunRecord, RunStatus, RunStore
-from tactician.stores import open_store, store_path
+from tactician.llm.usage import UsageTally
+from tactician.runs import RunStatus
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.stores import open_store
+from tactician.stores.address import store_path
 
 _OPEN = [status.value for status in RunStatus if not status.is_terminal]
 _LINES, _OBJECTS, _MOST = 100, 1000, 1_000_000

@@ -12,24 +12,21 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Final, TypeGuard, TypeVar
 
-from tactician.agents import (
-    ComponentAgent,
-    as_runnable,
-    build_component_agent,
-    is_component,
-    is_component_class,
-    is_planned_class,
-    list_inner,
-)
+from tactician.agents.composition import list_inner
+from tactician.agents.planned.components import ComponentAgent, build_component_agent, is_component, is_component_class
+from tactician.agents.planned.planned_agent import is_planned_class
+from tactician.agents.planned.specs import as_runnable
 from tactician.cli.blueprint_files import NO_ACCESS, BlueprintAccess, is_blueprint_file
 from tactician.cli.shell_commands import find_commands
 from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError
 from tactician.llm import LanguageModel
-from tactician.platform import GOALS, Platform
+from tactician.platform import Platform
+from tactician.platform.registry import GOALS
 from tactician.runs import Runnable
 from tactician.suggestions import did_you_mean
 from tactician.text import describe_error
-from tactician.tools import ToolGroup, ToolGroups
+from tactician.tools import ToolGroup
+from tactician.tools.group_registry import ToolGroups
 
 T = TypeVar("T")
 

@@ -39,7 +39,7 @@ mesh = typer.Typer(name="mesh", help="Nodes of a mesh, and requests to them.")
 @mesh.command()
 def asyncapi() -> None:
     """Print the AsyncAPI 3 document of all messages."""
-    from tactician.mesh import create_asyncapi
+    from tactician.mesh.messages.asyncapi import create_asyncapi
 
     typer.echo(json.dumps(create_asyncapi(), indent=2))
 

@@ -16,27 +16,25 @@ from tactician.cli.choosing import EMBEDDED
 from tactician.errors import ConfigurationError, TacticianError
 from tactician.frozen import frozen
 from tactician.llm import (
-    LOCAL_INSTALL_HINT,
-    MODEL_VARIABLE,
-    DeploymentStatus,
     EmbeddingModel,
-    EmbeddingOptions,
     ImageModel,
     LanguageModel,
     LlmOptions,
     ModelCatalog,
-    ModelEntry,
     ModelRequest,
-    RemoteEmbeddingModel,
-    RemoteImageModel,
-    RemoteModel,
-    RoutedEmbeddingModel,
-    RoutedImageModel,
-    RoutedModel,
     Usage,
     UserMessage,
-    calculate_cost,
 )
+from tactician.llm.embedded import LOCAL_INSTALL_HINT
+from tactician.llm.embeddings.model import EmbeddingOptions
+from tactician.llm.embeddings.remote import RemoteEmbeddingModel
+from tactician.llm.endpoint_resolver import MODEL_VARIABLE, ModelEntry
+from tactician.llm.images import RemoteImageModel
+from tactician.llm.remote import RemoteModel
+from tactician.llm.routing.chat import RoutedModel
+from tactician.llm.routing.deployment import DeploymentStatus
+from tactician.llm.routing.media import RoutedEmbeddingModel, RoutedImageModel
+from tactician.llm.usage import calculate_cost
 from tactician.secrets import mask_secrets
 from tactician.text import escape_controls
 

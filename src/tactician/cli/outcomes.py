@@ -11,7 +11,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from tactician.agents import planned_spec, raise_unless_completed
+from tactician.agents.planned.planned_agent import raise_unless_completed
+from tactician.agents.planned.specs import planned_spec
 from tactician.cli.asker import Asker
 from tactician.cli.console import err, out, say
 from tactician.cli.fields import Field, list_fields
@@ -19,8 +20,9 @@ from tactician.cli.formatting import format_time
 from tactician.errors import ResponseError
 from tactician.platform import Platform
 from tactician.process import AgentProcess
-from tactician.runs import PendingKind, PendingRequest, Response, Runnable, RunResult, RunStatus
-from tactician.tools import as_text
+from tactician.runs import PendingRequest, Runnable, RunResult, RunStatus
+from tactician.runs.outcomes.suspension import PendingKind, Response
+from tactician.tools.tool import as_text
 
 Outcome: TypeAlias = AgentProcess | RunResult[object]
 Watch: TypeAlias = Callable[[], AbstractContextManager[None]]

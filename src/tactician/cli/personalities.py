@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.personalities import PLAIN, Personality, get_personality
 
 

@@ -15,7 +15,7 @@ from rich.panel import Panel
 from tactician.cli.drawing import build_plan_tree
 from tactician.cli.formatting import format_usage, shorten
 from tactician.cli.task_board import TaskBoard, TaskRow
-from tactician.ensemble import rest_while_asking
+from tactician.ensemble.reviews.terminal import rest_while_asking
 from tactician.events import Event
 from tactician.llm import CircuitClosed, CircuitOpened, ModelFellBack, RequestDelayed, RequestRetried
 from tactician.loop import OutputRejected, ToolCalled, ToolReturned, TurnCompleted, TurnStarted
@@ -25,13 +25,12 @@ from tactician.process import (
     ActionStarted,
     MessageSent,
     PlanMade,
-    PlannedAgentSpec,
     ProcessEnded,
     ProcessStarted,
     ProcessStatus,
-    format_new_messages,
-    format_response,
 )
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.state.event_log import format_new_messages, format_response
 from tactician.secrets import mask_secrets
 
 

@@ -13,7 +13,7 @@ import typer
 from tactician.cli.loading import Loaded, choose_agent
 from tactician.cli.run_command import choose_models
 from tactician.cli.stores import find_store, open_or_create
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.frozen import frozen
 from tactician.loggers import mask_program_logs
 from tactician.platform import Platform

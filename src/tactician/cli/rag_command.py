@@ -17,7 +17,8 @@ from tactician.errors import ConfigurationError
 from tactician.grammar import format_count
 
 if TYPE_CHECKING:
-    from tactician.rag import Chunking, IngestionReport, Library, ProgressListener, RefreshPolicy, SearchResults
+    from tactician.rag import Chunking, IngestionReport, Library, RefreshPolicy, SearchResults
+    from tactician.rag.ingestion import ProgressListener
 
 _OFFLINE: Final = "wordllama"
 _EXCERPT: Final = 300
@@ -173,7 +174,7 @@ def _check_file(location: str) -> None:
     """Refuse to create an empty library where one is read."""
     from pathlib import Path
 
-    from tactician.stores import store_path
+    from tactician.stores.address import store_path
 
     if (path := store_path(location)) is not None and not Path(path).exists():
         raise ConfigurationError(f"There is no library {path}. Create it: tactician rag ingest --library {path} PLACE")

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from tactician.agents import planned_spec
+from tactician.agents.planned.specs import planned_spec
 from tactician.cli.asker import Asker
 from tactician.cli.blueprint_files import NO_ACCESS, Allow, BlueprintAccess, Modules, Root
 from tactician.cli.choosing import EMBEDDED, choose_by_request, find_default_model, find_only_agent
@@ -39,8 +39,10 @@ from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
 from tactician.cli.stores import find_store, format_store_option
 from tactician.errors import ConfigurationError
-from tactician.llm import MODEL_VARIABLE, EmbeddedModel, LanguageModel, ModelCatalog
-from tactician.platform import Mode, Platform
+from tactician.llm import EmbeddedModel, LanguageModel, ModelCatalog
+from tactician.llm.endpoint_resolver import MODEL_VARIABLE
+from tactician.platform import Platform
+from tactician.platform.autonomy import Mode
 from tactician.runs import Runnable
 from tactician.stores import DocumentStore, open_store
 

@@ -15,9 +15,12 @@ from tactician.cli.formatting import format_time, format_usage, shorten
 from tactician.cli.outcomes import print_pending
 from tactician.cli.statuses import format_status
 from tactician.grammar import format_count
-from tactician.llm import AssistantMessage, Message, join_text
-from tactician.platform import RunComparison, RunView, StepView
-from tactician.process import DEFAULT_BINDING, GAVE_NOTHING
+from tactician.llm import AssistantMessage, Message
+from tactician.llm.messages import join_text
+from tactician.platform import RunView
+from tactician.platform.views.steps import RunComparison, StepView
+from tactician.process.board.blackboard import GAVE_NOTHING
+from tactician.process.objects import DEFAULT_BINDING
 from tactician.secrets import find_masking, mask_secrets
 from tactician.text import escape_controls
 

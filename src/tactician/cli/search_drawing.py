@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape as escape_xml
 from rich.markup import escape
 from rich.tree import Tree
 
-from tactician.planning import SearchMilestone, SearchTrace
+from tactician.planning.search_trace import SearchMilestone, SearchTrace
 
 _MOST_ROWS: Final = 20
 _BAR: Final = 40

@@ -22,12 +22,12 @@ from tactician.cli.loading import Loaded, load_agents
 from tactician.cli.publishing import LetsCallersApprove, may_callers_approve, run_server
 from tactician.cli.run_command import choose_models
 from tactician.cli.stores import find_store, open_or_create
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError
 from tactician.extras import require_extra
 from tactician.listening import is_loopback, listen, write_url
 from tactician.platform import Platform
-from tactician.runs import DEFAULT_LEASE
+from tactician.runs.life.durable import DEFAULT_LEASE
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -13,7 +13,7 @@ from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
-from tactician.tools import parse_docstring, resolve_hints
+from tactician.tools.signature import parse_docstring, resolve_hints
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
 OWN_GROUP: Final = "your commands"
@@ -192,12 +192,12 @@ def create_command(
         DeclarationError: when a parameter has no type, or one that no text can be converted to.
     """
     marked, also = getattr(function, _MARK, (function.__name__, ()))
-    hints, given = resolve_hints(function, {}), tuple(services)
+    hints, service_types = resolve_hints(function, {}), tuple(services)
     docstring, problems = parse_docstring(function), list[str]()
     parameters, filled = list[ShellParameter](), dict[str, type]()
     for parameter in inspect.signature(function).parameters.values():
         kind = hints.get(parameter.name)
-        if isinstance(kind, type) and kind in given:
+        if isinstance(kind, type) and kind in service_types:
             filled[parameter.name] = kind
         elif parameter.kind in _VARIADIC or kind is None:
             problems.append(f"parameter {str(parameter)!r} needs a type of its own; `list[str]` takes all words")

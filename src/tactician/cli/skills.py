@@ -29,7 +29,7 @@ def check(
     debug: Debug = False,
 ) -> None:
     """Check skills against the specification. Exit code 1 when there are problems."""
-    from tactician.skills import check_skill
+    from tactician.skills.rules import check_skill
 
     folders = [folder for path in paths for folder in _find_folders(path, nested)]
     problems = [f"{folder}: {problem}" for folder in folders for problem in check_skill(folder)]
@@ -43,7 +43,7 @@ def check(
 
 def _find_folders(path: Path, nested: bool) -> tuple[Path, ...]:
     """Return the folders of the skills at a path; or the path itself."""
-    from tactician.skills import find_skill_folders
+    from tactician.skills.loading import find_skill_folders
 
     places = find_skill_folders(path, nested=nested) if path.is_dir() else ()
     return places or (path.absolute(),)

@@ -8,10 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError
-from tactician.runs import RunStore
-from tactician.stores import DocumentStore, MemoryStore, open_store, store_path
+from tactician.runs.progress.store import RunStore
+from tactician.stores import DocumentStore, MemoryStore, open_store
+from tactician.stores.address import store_path
 
 STORE_VARIABLE: Final = "TACTICIAN_STORE"
 

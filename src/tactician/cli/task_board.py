@@ -13,8 +13,10 @@ from tactician.cli.board_drawing import BoardDrawing, BoardLine
 from tactician.cli.formatting import format_usage
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.ensemble import TaskRestored, TaskResumed, TaskSuspended
-from tactician.events import Event, OpenSpan, OpenSpans, SpanFacts, SpanKind
-from tactician.llm import UsageTally
+from tactician.events import Event
+from tactician.events.span_facts import SpanFacts, SpanKind
+from tactician.events.spans import OpenSpan, OpenSpans
+from tactician.llm.usage import UsageTally
 from tactician.loop import TurnCompleted
 from tactician.runs import ModelReturned
 

@@ -18,7 +18,8 @@ from tactician.events import read_event_log
 from tactician.grammar import format_count
 from tactician.platform import RunReader
 from tactician.stores import open_store
-from tactician.trace import Trace, TraceNode
+from tactician.trace import Trace
+from tactician.trace.node import TraceNode
 
 _MOST_LINES: Final = 500
 

@@ -16,22 +16,16 @@ from tactician.code_mode.script import Sandbox, run_script
 from tactician.code_mode.signatures import create_function, describe_functions, name_functions
 from tactician.code_mode.variables import ScriptVariables
 from tactician.errors import DeclarationError, StoredStateError, ToolError
-from tactician.events import new_id
-from tactician.llm import ToolCall, ToolResult, ToolSpec
+from tactician.events.event import new_id
+from tactician.llm import ToolCall, ToolResult
+from tactician.llm.model import ToolSpec
 from tactician.runs import RunContext
 from tactician.suggestions import suggest_options
-from tactician.tools import (
-    NeedsApproval,
-    Tool,
-    Toolbox,
-    ToolInvoker,
-    ToolLike,
-    ToolProvider,
-    ToolTraits,
-    as_tool,
-    create_arguments_error,
-    split_providers,
-)
+from tactician.tools import Tool, as_tool
+from tactician.tools.function import create_arguments_error
+from tactician.tools.provider import ToolProvider
+from tactician.tools.toolbox import Toolbox, ToolInvoker, ToolLike, split_providers
+from tactician.tools.traits import NeedsApproval, ToolTraits
 
 _INTRODUCTION: Final = (
     "Run a Python script that calls functions. Use it for several calls at once, loops, and work on their results. "

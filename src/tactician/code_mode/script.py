@@ -16,7 +16,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from tactician.code_mode.limits import CodeLimits
 from tactician.code_mode.signatures import ScriptFunction
 from tactician.errors import ToolError
-from tactician.flow import gather_or_suspend
+from tactician.flow.scheduler import gather_or_suspend
 from tactician.frozen import frozen
 from tactician.grammar import format_count
 from tactician.llm import ToolResult

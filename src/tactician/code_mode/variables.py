@@ -7,7 +7,7 @@ from typing import Final
 from zlib import compress, decompress
 
 from tactician.errors import StoredStateError
-from tactician.runs import Checkpoint
+from tactician.runs.progress.checkpoint import Checkpoint
 
 _SUFFIX: Final = "~variables"
 _FIELD: Final = "variables"

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias, TypeVar
 
 from pydantic import Field
 
-from tactician.documents import DocumentModel
+from tactician.documents.models import DocumentModel
 
 M = TypeVar("M", bound=DocumentModel)
 Dollars: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -45,7 +45,9 @@ def load_settings(path: str | Path | None = None) -> Settings:
 
 def _load_file(path: str | Path | None) -> Settings:
     from tactician.config.settings import Settings
-    from tactician.documents import UnreadableFileError, load_document, validate_document
+    from tactician.documents.document import load_document
+    from tactician.documents.files import UnreadableFileError
+    from tactician.documents.models import validate_document
 
     variable = os.environ.get(PATH_VARIABLE)
     if path is None and variable == "":

@@ -7,9 +7,11 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from tactician.config.fields import Above, Dollars, create_table
-from tactician.documents import DocumentModel, form_of
+from tactician.documents.forms import form_of
+from tactician.documents.models import DocumentModel
 from tactician.errors import ConfigurationError
-from tactician.resilience import CircuitBreakerPolicy, RetryRule
+from tactician.resilience.backoff import RetryRule
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 
 RoutingPolicy: TypeAlias = Literal["round_robin", "least_loaded", "sticky"]
 

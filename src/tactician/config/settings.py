@@ -9,8 +9,8 @@ from pydantic import Field, field_validator, model_validator
 from tactician.config.defaults import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES
 from tactician.config.fields import Above, Factor, Seconds, create_table
 from tactician.config.model_settings import ModelSettings
-from tactician.documents import DocumentModel
-from tactician.resilience import compute_backoff
+from tactician.documents.models import DocumentModel
+from tactician.resilience.backoff import compute_backoff
 
 
 class ProcessSettings(DocumentModel):

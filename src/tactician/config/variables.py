@@ -7,7 +7,8 @@ from typing import Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from tactician.documents import Problems, list_mistakes
+from tactician.documents.models import list_mistakes
+from tactician.documents.problems import Problems
 from tactician.suggestions import did_you_mean
 
 S = TypeVar("S", bound=BaseModel)

@@ -17,7 +17,7 @@ from tactician.conversation.saved_form import (
     write_conversation,
 )
 from tactician.errors import StoredStateError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.grammar import format_count
 from tactician.llm import Message
 from tactician.suggestions import suggest_options

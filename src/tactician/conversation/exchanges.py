@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tactician.llm import AssistantMessage, Message, SystemMessage, ToolCall, ToolResult, UserMessage
+from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
+from tactician.llm.messages import SystemMessage
 
 
 def find_last_answer(messages: Sequence[Message]) -> int | None:

@@ -6,17 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 
-from tactician.llm import (
-    AssistantMessage,
-    AssistantPart,
-    Message,
-    ProviderItem,
-    SystemMessage,
-    Text,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from tactician.llm import AssistantMessage, Message, Text, ToolCall, ToolResult, UserMessage
+from tactician.llm.messages import AssistantPart, ProviderItem, SystemMessage
 
 NO_RESULT = "(no result)"
 BEGINNING = UserMessage("Continue.")

@@ -6,7 +6,8 @@ from bisect import bisect_left
 
 from tactician.conversation.conversation import Conversation
 from tactician.conversation.tokens import TokenCounter
-from tactician.llm import SystemMessage, ToolResult, UserMessage
+from tactician.llm import ToolResult, UserMessage
+from tactician.llm.messages import SystemMessage
 
 
 class Ledger:

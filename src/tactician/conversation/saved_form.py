@@ -12,7 +12,7 @@ from tactician.conversation.run_part import RunPart
 from tactician.errors import StoredStateError
 from tactician.frozen import frozen
 from tactician.llm import Message
-from tactician.stores import translate_json_errors
+from tactician.stores.checks import translate_json_errors
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, TypeAdapter

@@ -13,7 +13,8 @@ from tactician.conversation.conversation import Conversation
 from tactician.conversation.saved_form import Addition, read_addition
 from tactician.conversation.summary import ConversationSummary, read_summary
 from tactician.errors import ConversationConflictError, DocumentConflictError, StoredStateError
-from tactician.stores import DocumentStore, StoredDocument, StoredStep
+from tactician.stores import DocumentStore
+from tactician.stores.document import StoredDocument, StoredStep
 
 _COLLECTION: Final = "conversations"
 _FOLD_AT_LEAST: Final = 64

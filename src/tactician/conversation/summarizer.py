@@ -8,18 +8,13 @@ from tactician.conversation.events import ConversationSummarized
 from tactician.conversation.transcript import format_transcript
 from tactician.errors import MalformedResponseError
 from tactician.frozen import frozen
-from tactician.llm import (
-    NO_OPTIONS,
-    LanguageModel,
-    LlmOptions,
-    Message,
-    ModelRequest,
-    SystemMessage,
-    UserMessage,
-    find_sibling,
-)
+from tactician.llm import LanguageModel, LlmOptions, Message, ModelRequest, UserMessage
+from tactician.llm.messages import SystemMessage
+from tactician.llm.options import NO_OPTIONS
+from tactician.llm.responder import find_sibling
 from tactician.loggers import get_logger
-from tactician.runs import BudgetError, RunContext, RunResult, report_model_call
+from tactician.runs import BudgetError, RunContext, RunResult
+from tactician.runs.reporting import report_model_call
 
 DEFAULT_PROMPT = (
     "You keep the memory of a conversation between a user and an assistant that uses tools. Sum up what was said and "

@@ -10,7 +10,7 @@ from tactician.conversation.conversation import Conversation
 from tactician.errors import StoredStateError
 from tactician.frozen import frozen
 from tactician.llm import UserMessage
-from tactician.stores import StoredDocument
+from tactician.stores.document import StoredDocument
 
 _LONGEST_TITLE: Final = 120
 

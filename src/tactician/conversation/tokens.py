@@ -8,19 +8,8 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Protocol, TypeAlias
 
-from tactician.llm import (
-    AssistantMessage,
-    AssistantPart,
-    Document,
-    Image,
-    Message,
-    ProviderItem,
-    Text,
-    Thinking,
-    ToolResult,
-    UserMessage,
-    UserPart,
-)
+from tactician.llm import AssistantMessage, Document, Image, Message, Text, Thinking, ToolResult, UserMessage
+from tactician.llm.messages import AssistantPart, ProviderItem, UserPart
 from tactician.suggestions import suggest_options
 
 CountText: TypeAlias = Callable[[str], int]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tactician.llm import AssistantMessage, Document, Message, Text, ToolCall, ToolResult, UserMessage, UserPart
+from tactician.llm import AssistantMessage, Document, Message, Text, ToolCall, ToolResult, UserMessage
+from tactician.llm.messages import UserPart
 
 _MAX_CHARACTERS = 4_000
 _CUT = " [...] "

@@ -7,7 +7,8 @@ from math import inf
 from types import UnionType
 from typing import Final, Protocol, get_args
 
-from tactician.agents import Agent, as_runnable
+from tactician.agents import Agent
+from tactician.agents.planned.specs import as_runnable
 from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
 from tactician.ensemble.learning.reflection_stores import ReflectionStore
 from tactician.ensemble.learning.scoped_memory import ScopedMemory
@@ -21,11 +22,11 @@ from tactician.ensemble.values.constraints import HierarchicalConstraints
 from tactician.ensemble.values.delegation import Delegation
 from tactician.ensemble.work.running import TaskErrorPolicy
 from tactician.errors import ConfigurationError, DeclarationError
-from tactician.events import EventListener
+from tactician.events.bus import EventListener
 from tactician.llm import LanguageModel, LlmOptions, ModelLike
 from tactician.runs import Budget
-from tactician.tools import Toolbox, ToolLike
-from tactician.trace import CaptureMode
+from tactician.tools.toolbox import Toolbox, ToolLike
+from tactician.trace.capture import CaptureMode
 
 _MODEL: Final = "the name of a model, LlmOptions or a model"
 _KINDS: Final[Sequence[tuple[str, type | UnionType, str]]] = (

@@ -9,9 +9,10 @@ from typing import cast
 
 from typing_extensions import TypeVar, override
 
-from tactician.agents import Agent, Member
+from tactician.agents import Agent
+from tactician.agents.composition import Member
 from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
-from tactician.diagrams import Diagram
+from tactician.diagrams.diagram import Diagram
 from tactician.ensemble.arguments import ARGUMENT_KINDS, find_argument_mistakes
 from tactician.ensemble.learning.reflection_stores import ReflectionStore
 from tactician.ensemble.learning.scoped_memory import ScopedMemory
@@ -39,12 +40,15 @@ from tactician.ensemble.work.model_checks import find_model_problems, find_team_
 from tactician.ensemble.work.running import TaskErrorPolicy
 from tactician.ensemble.work.synthesis import synthesize_agents
 from tactician.errors import ConfigurationError, Problem
-from tactician.events import EventListener
-from tactician.llm import NO_OPTIONS, ModelLike, ModelSource
-from tactician.runs import Budget, Input, RunContext, with_formatter
+from tactician.events.bus import EventListener
+from tactician.llm import ModelLike
+from tactician.llm.model_sources import ModelSource
+from tactician.llm.options import NO_OPTIONS
+from tactician.runs import Budget, Input, RunContext
+from tactician.runs.context.part_settings import with_formatter
 from tactician.suggestions import suggest_options
-from tactician.tools import ToolLike
-from tactician.trace import CaptureMode
+from tactician.tools.toolbox import ToolLike
+from tactician.trace.capture import CaptureMode
 
 T_co = TypeVar("T_co", covariant=True, default=object)
 

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from typing_extensions import override
 
-from tactician.agents import BaseRunnable, Member
+from tactician.agents import BaseRunnable
+from tactician.agents.composition import Member
 from tactician.ensemble.learning.outbox import AT_ONCE, LearningOutbox
 from tactician.ensemble.tasks.drawing import Drawing
 from tactician.ensemble.values.inputs import EnsembleInput

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tactician.agents import Agent, Member
+from tactician.agents import Agent
+from tactician.agents.composition import Member
 from tactician.ensemble.arguments import EnsembleArguments
 from tactician.ensemble.delegation.roster import Roster, TeamAgent, find_agents
 from tactician.ensemble.delegation.worker import TeamWorker

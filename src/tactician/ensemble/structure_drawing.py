@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tactician.diagrams import Diagram, DiagramEdge
+from tactician.diagrams.diagram import Diagram, DiagramEdge
 from tactician.ensemble.phases.drawing import draw_reviews
 from tactician.ensemble.structure import EnsembleStructure
 

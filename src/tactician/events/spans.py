@@ -94,8 +94,8 @@ class OpenSpans(Generic[S]):
 
     def find(self, run_id: str, kind: str, key: str = "", *, near: str | None = None) -> S | None:
         """Return an open span of a run: of several with this key the one with the id `near`, else the last."""
-        found = [span for span in self._by_run.get(run_id, ()) if (span.kind, span.key) == (kind, key)]
-        return next((span for span in found if span.id == near), found[-1] if found else None)
+        candidates = [span for span in self._by_run.get(run_id, ()) if (span.kind, span.key) == (kind, key)]
+        return next((span for span in candidates if span.id == near), candidates[-1] if candidates else None)
 
     def find_closed_by(self, event: Event) -> S | None:
         """Return the open span that an event closes."""

@@ -10,7 +10,7 @@ from typing import TypeVar
 from tactician.clock import Clock
 from tactician.flow.steps import FlowStep, StepCompleted, StepFailed, StepSuspended, run_with_retries
 from tactician.flow.timeout import run_with_timeout
-from tactician.runs import Suspended, find_suspension
+from tactician.runs.outcomes.suspension import Suspended, find_suspension
 
 T = TypeVar("T")
 

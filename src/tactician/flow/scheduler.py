@@ -16,7 +16,8 @@ from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.flow.graph import StepGraph
 from tactician.flow.performing import is_fatal, perform_step
 from tactician.flow.steps import ErrorPolicy, FlowStep, StepCompleted, StepFailed, StepOutcome, StepSuspended
-from tactician.runs import RunContext, Suspended, find_suspension
+from tactician.runs import RunContext
+from tactician.runs.outcomes.suspension import Suspended, find_suspension
 
 T = TypeVar("T")
 

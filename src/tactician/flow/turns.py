@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from tactician.flow.performing import create_failure, is_fatal
 from tactician.flow.steps import ErrorPolicy, StepFailed, StepSkipped, StepSuspended, create_skip
-from tactician.runs import Suspended
+from tactician.runs.outcomes.suspension import Suspended
 
 
 class Dependent(Protocol):

@@ -8,12 +8,14 @@ from typing import NamedTuple, TypeVar
 
 from typing_extensions import override
 
-from tactician.flow import FlowStep, Scheduler, StepCompleted
+from tactician.flow.scheduler import Scheduler
+from tactician.flow.steps import FlowStep, StepCompleted
 from tactician.frozen import frozen
 from tactician.guardrails.events import GuardrailChecked
 from tactician.guardrails.guardrail import Guardrail, GuardrailKind, InputGuardrail, describe_guardrail
 from tactician.guardrails.result import GuardrailResult
-from tactician.runs import RunContext, RunError, RunResult, RunStatus, get_end_status
+from tactician.runs import RunContext, RunError, RunResult, RunStatus
+from tactician.runs.outcomes.errors import get_end_status
 
 V = TypeVar("V")
 

@@ -11,7 +11,8 @@ from tactician.errors import DeclarationError
 from tactician.frozen import frozen
 from tactician.guardrails.callables import GuardrailCallable
 from tactician.guardrails.result import GuardrailResult
-from tactician.llm import Message, ToolCall, join_text
+from tactician.llm import Message, ToolCall
+from tactician.llm.messages import join_text
 from tactician.runs import RunContext
 from tactician.text import describe_error
 

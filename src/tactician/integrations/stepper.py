@@ -6,27 +6,23 @@ from collections.abc import Mapping
 
 from typing_extensions import TypeForm, Unpack
 
-from tactician.agents import as_runnable, raise_unless_completed
+from tactician.agents.planned.planned_agent import raise_unless_completed
+from tactician.agents.planned.specs import as_runnable
 from tactician.errors import ResponseError, RunConflictError, RunNotFoundError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.integrations.step_report import StepReport
 from tactician.loop import output_type
-from tactician.platform import EnqueueOptions, Platform
+from tactician.platform import Platform
+from tactician.platform.enqueue_options import EnqueueOptions
 from tactician.process import AgentProcess
-from tactician.runs import (
-    DEFAULT_LEASE,
-    Response,
-    RunError,
-    RunRecord,
-    RunResult,
-    RunStatus,
-    RunStore,
-    end_overdue,
-    keep_responses,
-    kill_run,
-    read_output,
-)
-from tactician.stores import Lease
+from tactician.runs import RunError, RunResult, RunStatus
+from tactician.runs.life.durable import DEFAULT_LEASE, kill_run
+from tactician.runs.life.execution import end_overdue, keep_responses
+from tactician.runs.life.output import read_output
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.stores.document import Lease
 
 
 class Stepper:

@@ -13,9 +13,12 @@ from typing_extensions import Unpack
 from tactician.errors import MissingExtraError, ResponseError, RunConflictError
 from tactician.extras import describe_install
 from tactician.integrations.stepper import Stepper
-from tactician.platform import EnqueueOptions, Platform, RunReader, RunView
+from tactician.platform import Platform, RunReader, RunView
+from tactician.platform.enqueue_options import EnqueueOptions
 from tactician.process import AgentProcess
-from tactician.runs import DEFAULT_LEASE, Response, RunStatus
+from tactician.runs import RunStatus
+from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.outcomes.suspension import Response
 
 if TYPE_CHECKING:
     from temporalio.client import Client, WorkflowHandle

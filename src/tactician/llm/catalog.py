@@ -7,10 +7,11 @@ from functools import cache
 from threading import RLock
 from typing import Final, TypeVar
 
-from tactician.config import Settings, load_settings
+from tactician.config import Settings
+from tactician.config.loading import load_settings
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError
-from tactician.llm.embeddings import EmbeddingModel
+from tactician.llm.embeddings.model import EmbeddingModel
 from tactician.llm.endpoint_resolver import (
     CHAT,
     EMBEDDINGS,
@@ -25,16 +26,10 @@ from tactician.llm.images import ImageModel
 from tactician.llm.model import LanguageModel
 from tactician.llm.options import NO_ROUTING_OPTIONS, LlmOptions, RoutingOptions
 from tactician.llm.router_settings import apply_environment
-from tactician.llm.routing import (
-    Deployment,
-    DeploymentStatus,
-    ModelRouter,
-    RoutedEmbeddingModel,
-    RoutedImageModel,
-    ServedModel,
-    create_deployments,
-    create_router_arguments,
-)
+from tactician.llm.routing.deployment import Deployment, DeploymentStatus, ServedModel, create_deployments
+from tactician.llm.routing.media import RoutedEmbeddingModel, RoutedImageModel
+from tactician.llm.routing.router import ModelRouter
+from tactician.llm.routing.router_arguments import create_router_arguments
 
 M = TypeVar("M", bound=ServedModel)
 REGISTERED: Final = "program"

@@ -16,12 +16,15 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from tactician.documents import DocumentModel, Problems, form_of, list_mistakes
+from tactician.documents.forms import form_of
+from tactician.documents.models import DocumentModel, list_mistakes
+from tactician.documents.problems import Problems
 from tactician.llm.feature_check import OnUnsupported
 from tactician.llm.model import Features
 from tactician.llm.provider import Provider
 from tactician.llm.usage import ModelPrice
-from tactician.llm.wire import WIRE_FORMATS, Dialect
+from tactician.llm.wire import Dialect
+from tactician.llm.wire.formats import WIRE_FORMATS
 
 KNOWN_FEATURES = (
     "vision",

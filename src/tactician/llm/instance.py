@@ -7,7 +7,8 @@ from dataclasses import field
 
 from tactician.errors import ConfigurationError, UnsupportedFeatureError
 from tactician.frozen import frozen
-from tactician.llm.embeddings import EmbeddingModel, RemoteEmbeddingModel
+from tactician.llm.embeddings.model import EmbeddingModel
+from tactician.llm.embeddings.remote import RemoteEmbeddingModel
 from tactician.llm.images import ImageModel, RemoteImageModel
 from tactician.llm.model import LanguageModel
 from tactician.llm.model_kinds import KindName, guess_kind

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from tactician.documents import Data, Problems, Variable, substitute_variables
+from tactician.documents.data import Data
+from tactician.documents.problems import Problems
+from tactician.documents.variables import Variable, substitute_variables
 from tactician.errors import ConfigurationError, DocumentError, UnsupportedFeatureError
 from tactician.llm.instance import Instance
 from tactician.llm.model_kinds import KIND_NAMES, KindName

@@ -9,7 +9,10 @@ from typing import cast
 from pydantic import TypeAdapter
 
 from tactician.config import ModelSettings
-from tactician.documents import Data, DataDocument, Problems, read_document, validate_document
+from tactician.documents.data import Data
+from tactician.documents.document import DataDocument, read_document
+from tactician.documents.models import validate_document
+from tactician.documents.problems import Problems
 from tactician.environment import read_environment
 from tactician.errors import DocumentError
 from tactician.llm.instance import Instance

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from datetime import date
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-from tactician.events import EventEmitter
+from tactician.events.bus import EventEmitter
 from tactician.frozen import frozen
 from tactician.llm.messages import AssistantMessage, Message, SystemMessage, join_text
 from tactician.llm.options import NO_OPTIONS, LlmOptions

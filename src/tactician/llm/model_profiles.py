@@ -21,7 +21,8 @@ from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from tactician.documents import Problems, list_mistakes
+from tactician.documents.models import list_mistakes
+from tactician.documents.problems import Problems
 from tactician.frozen import frozen
 from tactician.llm.built_in_profiles import KNOWN
 from tactician.llm.model import Features

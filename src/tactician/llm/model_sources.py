@@ -11,9 +11,9 @@ from tactician.llm.model import LanguageModel
 from tactician.llm.options import NO_ROUTING_OPTIONS, LlmOptions, RoutingOptions
 
 if TYPE_CHECKING:  # their modules bring clients of services, which a program with a model of its own does not need
-    from tactician.llm.embeddings import EmbeddingModel
+    from tactician.llm.embeddings.model import EmbeddingModel
     from tactician.llm.images import ImageModel
-    from tactician.llm.routing import DeploymentStatus
+    from tactician.llm.routing.deployment import DeploymentStatus
 
 
 @runtime_checkable

@@ -10,7 +10,8 @@ import pydantic
 
 from tactician.amounts import FINITE, Count, Positive, Seconds, need_amount
 from tactician.errors import ConfigurationError
-from tactician.events import EventEmitter, encode
+from tactician.events.bus import EventEmitter
+from tactician.events.encoding import encode
 from tactician.frozen import frozen
 
 _LEAST_TIMEOUT = 0.001

@@ -12,7 +12,11 @@ from tactician.llm.model import Features
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
 from tactician.llm.remote import FULL_FEATURES, Endpoint
 from tactician.llm.usage import NO_PRICES, ModelPrice
-from tactician.llm.wire import BINDING_HEADER, DEFAULT_DIALECT, OPENAI_CHAT, Dialect, WireFormat
+from tactician.llm.wire import Dialect
+from tactician.llm.wire.anthropic_messages import BINDING_HEADER
+from tactician.llm.wire.dialect import DEFAULT_DIALECT
+from tactician.llm.wire.openai_chat import OPENAI_CHAT
+from tactician.llm.wire.wire_format import WireFormat
 
 
 @frozen

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import Literal, TypeAlias, get_args
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from tactician.documents import Problems
+from tactician.documents.problems import Problems
 from tactician.errors import ConfigurationError, UnsupportedFeatureError
 from tactician.frozen import frozen
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles

@@ -12,7 +12,10 @@ from dataclasses import replace
 
 from tactician.llm.model import Features
 from tactician.llm.provider import Provider, join_url
-from tactician.llm.wire import ANTHROPIC_MESSAGES, OPENAI_CHAT, OPENAI_RESPONSES, Dialect
+from tactician.llm.wire import Dialect
+from tactician.llm.wire.anthropic_messages import ANTHROPIC_MESSAGES
+from tactician.llm.wire.openai_chat import OPENAI_CHAT
+from tactician.llm.wire.openai_responses import OPENAI_RESPONSES
 
 __all__ = ["PROVIDERS", "OPENROUTER_RESPONSES", "IN_FORMAT", "AZURE_IN_FORMAT", "Provider", "join_url"]
 

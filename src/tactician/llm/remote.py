@@ -15,7 +15,11 @@ from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.redaction import Redaction
 from tactician.llm.request_adapter import RestoreResponse
 from tactician.llm.usage import ModelPrice, find_price
-from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, SseDecoder, WireFormat
+from tactician.llm.wire import Dialect
+from tactician.llm.wire.dialect import DEFAULT_DIALECT
+from tactician.llm.wire.openai_chat import OPENAI_CHAT
+from tactician.llm.wire.sse import SseDecoder
+from tactician.llm.wire.wire_format import WireFormat
 
 DEFAULT_TIMEOUT = 120.0
 DEFAULT_STREAM_TIMEOUT = 1800.0

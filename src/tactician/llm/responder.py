@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from tactician.amounts import Count, Factor, HttpStatus
 from tactician.clock import SYSTEM_CLOCK, Clock
-from tactician.documents import Problems
+from tactician.documents.problems import Problems
 from tactician.environment import read_environment
 from tactician.errors import Problem
 from tactician.frozen import frozen
@@ -26,7 +26,11 @@ from tactician.llm.provider_access import (
 )
 from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import DEFAULT_TIMEOUT, Endpoint, RemoteModel
-from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RetryRule, RoutedModel, format_full_name
+from tactician.llm.routing.chat import RoutedModel
+from tactician.llm.routing.deployment import Deployment, format_full_name
+from tactician.llm.routing.retries import ModelRetryPolicy
+from tactician.llm.routing.router import ModelRouter
+from tactician.resilience.backoff import RetryRule
 
 _ONCE_MORE = 2
 

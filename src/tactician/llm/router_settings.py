@@ -6,8 +6,12 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from tactician.config import ModelSettings, RouterSettings
-from tactician.documents import Data, DocumentModel, Problems, list_mistakes, read_document
+from tactician.config import ModelSettings
+from tactician.config.model_settings import RouterSettings
+from tactician.documents.data import Data
+from tactician.documents.document import read_document
+from tactician.documents.models import DocumentModel, list_mistakes
+from tactician.documents.problems import Problems
 from tactician.errors import DocumentError
 from tactician.suggestions import did_you_mean
 

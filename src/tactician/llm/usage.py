@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tactician.amounts import Amount
-from tactician.events import encode
+from tactician.events.encoding import encode
 from tactician.frozen import frozen
 
 if TYPE_CHECKING:

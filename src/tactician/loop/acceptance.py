@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from tactician.grammar import format_count
-from tactician.guardrails import CheckedOutput, Objection, find_first_objection
+from tactician.guardrails.checks import Objection, find_first_objection
+from tactician.guardrails.guardrail import CheckedOutput
 from tactician.llm import UserMessage
 from tactician.loop.events import OutputRejected
 from tactician.loop.output import InvalidOutput, OutputType

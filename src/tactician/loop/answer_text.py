@@ -8,7 +8,7 @@ from contextlib import aclosing
 from tactician.events import Event
 from tactician.loop.events import TextReceived, TurnStarted
 from tactician.runs import RunCompleted
-from tactician.tools import as_text
+from tactician.tools.tool import as_text
 
 _BETWEEN = "\n\n"
 

@@ -10,8 +10,12 @@ from pydantic_core import to_json
 
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop.model_call import name_request
-from tactician.runs import Approval, PendingKind, PendingRequest, ReportedError, RunContext, StoredAnswer, Suspended
-from tactician.tools import NO_TRAITS, Tool, describe_result
+from tactician.runs import PendingRequest, RunContext
+from tactician.runs.outcomes.suspension import Approval, PendingKind, ReportedError, Suspended
+from tactician.runs.requests.answers import StoredAnswer
+from tactician.tools import Tool
+from tactician.tools.tool import describe_result
+from tactician.tools.traits import NO_TRAITS
 
 
 def apply_decision(call: ToolCall, tool: Tool | None, context: RunContext) -> ToolCall | ToolResult:

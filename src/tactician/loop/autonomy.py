@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from tactician.amounts import Count, Delay, Positive
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.frozen import frozen
-from tactician.llm import JsonSchema, ToolSpec
+from tactician.llm.model import JsonSchema, ToolSpec
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.runs import RunContext
-from tactician.tools import Tool, ToolTraits
+from tactician.tools import Tool
+from tactician.tools.traits import ToolTraits
 
 if TYPE_CHECKING:
     from tactician.conversation import WindowStrategy

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import count
 
-from tactician.llm import AssistantMessage, AssistantPart, Message, ToolCall
+from tactician.llm import AssistantMessage, Message, ToolCall
+from tactician.llm.messages import AssistantPart
 
 
 class CallIds:

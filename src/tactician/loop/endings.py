@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from tactician.llm import OutputSpec
+from tactician.llm.model import OutputSpec
 from tactician.loop.autonomy import TASK_OVER, Autonomous, TaskOver
 from tactician.loop.output import InvalidOutput, OutputType
-from tactician.tools import Toolbox
+from tactician.tools.toolbox import Toolbox
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

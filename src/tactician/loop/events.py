@@ -6,18 +6,12 @@ import logging
 from dataclasses import replace
 from typing import ClassVar
 
-from tactician.events import Event, SpanFacts, SpanKind
+from tactician.events import Event
+from tactician.events.span_facts import SpanFacts, SpanKind
 from tactician.frozen import frozen
 from tactician.grammar import format_count
-from tactician.llm import (
-    AssistantMessage,
-    ModelRequest,
-    ModelResponse,
-    ToolCall,
-    ToolResult,
-    describe_messages,
-    find_new_messages,
-)
+from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, ToolCall, ToolResult
+from tactician.llm.transcript import describe_messages, find_new_messages
 
 
 @frozen(kw_only=True)
@@ -48,9 +42,9 @@ class TurnStarted(Event):
     def describe_span(self) -> SpanFacts:
         """Return the model, and what it is told now; as the whole content, the conversation and the tools."""
         messages, tools = self.request.messages, [spec.name for spec in self.request.tools]
-        told, all_told = describe_messages(find_new_messages(messages)), describe_messages(messages)
+        new_text, all_told = describe_messages(find_new_messages(messages)), describe_messages(messages)
         whole = {"messages": all_told, "tools": tools, "options": self.request.options}
-        return SpanFacts(self.model, facts={"turn": self.turn}, content={"prompt": told}, whole_content=whole)
+        return SpanFacts(self.model, facts={"turn": self.turn}, content={"prompt": new_text}, whole_content=whole)
 
     def abbreviate(self) -> TurnStarted:
         """Return the event with the messages that are new to the model: a long run repeats all others in each turn."""

@@ -10,15 +10,21 @@ from typing import Generic, TypeAlias
 import pydantic
 from typing_extensions import TypeVar
 
-from tactician.conversation import repair_history
+from tactician.conversation.history_repair import repair_history
 from tactician.frozen import frozen
 from tactician.grammar import add_article
-from tactician.llm import AssistantMessage, Message, SystemMessage, Text, ToolCall, ToolResult, ToolSpec, UserMessage
+from tactician.llm import AssistantMessage, Message, Text, ToolCall, ToolResult, UserMessage
+from tactician.llm.messages import SystemMessage
+from tactician.llm.model import ToolSpec
 from tactician.loop.events import HandedOff
 from tactician.loop.output import InvalidOutput, output_type
-from tactician.runs import HandoffError, RunContext, Runnable, RunResult, need_member
+from tactician.runs import HandoffError, RunContext, Runnable, RunResult
+from tactician.runs.runnable import need_member
 from tactician.suggestions import suggest_options
-from tactician.tools import Tool, ToolTraits, create_arguments_error, snake_case
+from tactician.tools import Tool
+from tactician.tools.function import create_arguments_error
+from tactician.tools.tool import snake_case
+from tactician.tools.traits import ToolTraits
 
 T = TypeVar("T", default=object)
 HistoryFilter: TypeAlias = Callable[[Sequence[Message]], Sequence[Message]]

@@ -6,17 +6,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextvars import copy_context
 from functools import partial
 
-from tactician.llm import (
-    AssistantMessage,
-    LanguageModel,
-    ModelRequest,
-    ModelResponse,
-    RestoreResponse,
-    TextDelta,
-    ThinkingDelta,
-    ToolCall,
-    adapt_request,
-)
+from tactician.llm import AssistantMessage, LanguageModel, ModelRequest, ModelResponse, ToolCall
+from tactician.llm.model import TextDelta, ThinkingDelta
+from tactician.llm.request_adapter import RestoreResponse, adapt_request
 from tactician.loop.events import (
     PartialReceived,
     TextReceived,

@@ -17,10 +17,12 @@ from pydantic_core import from_json, to_json
 from typing_extensions import TypeForm
 
 from tactician.errors import DeclarationError
-from tactician.llm import OutputSpec, close_schema, is_strict
+from tactician.llm.model import OutputSpec
+from tactician.llm.schema import close_schema, is_strict
 from tactician.model_classes import is_model_class
 from tactician.text import replace_surrogates, strip_code_fence
-from tactician.tools import as_text, describe_validation_error
+from tactician.tools.function import describe_validation_error
+from tactician.tools.tool import as_text
 
 T = TypeVar("T")
 _BEGINNINGS: Final = re.compile(r'\{(?=\s*["}])|\[(?=\s*[\[\]{"\-0-9tfn])')

@@ -6,24 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.conversation import WindowStrategy
 from tactician.frozen import frozen
-from tactician.guardrails import (
-    GuardrailLike,
-    InputGuardrails,
-    OutputGuardrail,
-    ToolInputGuardrail,
-    ToolOutputGuardrail,
+from tactician.guardrails.callables import GuardrailLike
+from tactician.guardrails.checks import InputGuardrails
+from tactician.guardrails.decorators import (
     as_input_guardrail,
     as_output_guardrail,
     as_tool_input_guardrail,
     as_tool_output_guardrail,
 )
+from tactician.guardrails.guardrail import OutputGuardrail, ToolInputGuardrail, ToolOutputGuardrail
 from tactician.loop.autonomy import Autonomous
 
 if TYPE_CHECKING:
-    from tactician.config import AttemptSettings
+    from tactician.config.settings import AttemptSettings
 
 DEFAULT_MAX_TURNS = 10
 DEFAULT_MAX_REPEATS = 3

@@ -10,8 +10,9 @@ import pydantic
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
-from tactician.llm import Message, messages_from_data, messages_to_data
-from tactician.runs import Live, revive
+from tactician.llm import Message
+from tactician.llm.messages import messages_from_data, messages_to_data
+from tactician.runs.progress.checkpoint import Live, revive
 
 
 class Counts(TypedDict):

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from tactician.conversation import Conversation, RunPart, count_equal
+from tactician.conversation import Conversation
+from tactician.conversation.exchanges import count_equal
+from tactician.conversation.run_part import RunPart
 from tactician.errors import StoredStateError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.grammar import format_count
 from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult
 from tactician.loop.call_ids import CallIds
 from tactician.loop.saved_state import Counts, keep_message, parse_messages, read_counts
-from tactician.runs import Changes, Data, RunContext, RunResult, RunStatus
+from tactician.runs import RunContext, RunResult, RunStatus
+from tactician.runs.progress.checkpoint import Changes, Data
 
 T = TypeVar("T")
 

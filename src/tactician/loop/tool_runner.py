@@ -7,24 +7,26 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 
 from tactician.errors import ConfigurationError, TacticianError
-from tactician.flow import StepTimeoutError, gather_or_suspend, run_with_timeout
+from tactician.flow.scheduler import gather_or_suspend
+from tactician.flow.timeout import StepTimeoutError, run_with_timeout
 from tactician.grammar import format_count
-from tactician.guardrails import CheckedToolOutput, Objection, find_first_objection
+from tactician.guardrails.checks import Objection, find_first_objection
+from tactician.guardrails.guardrail import CheckedToolOutput
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop.approvals import apply_decision
 from tactician.loop.events import ToolAnswered, ToolCalled, ToolInterrupted, ToolReturned
 from tactician.loop.handoffs import Handoff
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.state import TurnState
-from tactician.runs import (
-    HeldArtifacts,
-    RunContext,
-    deliver_produced,
-    find_formatter,
-    find_suspension,
-)
+from tactician.runs import RunContext
+from tactician.runs.context.artifacts import HeldArtifacts
+from tactician.runs.context.part_settings import find_formatter
+from tactician.runs.life.kept_artifacts import deliver_produced
+from tactician.runs.outcomes.suspension import find_suspension
 from tactician.text import describe_error
-from tactician.tools import Tool, Toolbox, ToolInvoker, repair_arguments
+from tactician.tools import Tool
+from tactician.tools.arguments import repair_arguments
+from tactician.tools.toolbox import Toolbox, ToolInvoker
 
 _CHARACTERS_PER_TOKEN = 4
 _LONG_RESULT = 10_000

@@ -9,20 +9,21 @@ from typing import Generic, TypeVar, cast
 
 from tactician.conversation import Conversation, MessageWindow, find_token_counter
 from tactician.grammar import format_count
-from tactician.guardrails import CheckedInput, find_any_objection, find_first_objection
+from tactician.guardrails.checks import find_any_objection, find_first_objection
+from tactician.guardrails.guardrail import CheckedInput
 from tactician.llm import (
-    NO_OPTIONS,
     AssistantMessage,
     LanguageModel,
     LlmOptions,
     Message,
     ModelRequest,
-    SystemMessage,
     Text,
     ToolCall,
     ToolResult,
     UserMessage,
 )
+from tactician.llm.messages import SystemMessage
+from tactician.llm.options import NO_OPTIONS
 from tactician.loop.acceptance import Acceptance
 from tactician.loop.autonomy import Autonomous, TaskOver
 from tactician.loop.endings import Answer, AutonomousEnding, Ending, ReplyEnding
@@ -33,17 +34,13 @@ from tactician.loop.policy import DEFAULT_POLICY, AnswerAttempts, TurnPolicy
 from tactician.loop.state import TurnState
 from tactician.loop.tool_runner import Refused, ToolRunner
 from tactician.prompts import KnowledgeCutoff
-from tactician.runs import (
-    BudgetError,
-    RequestPace,
-    RunContext,
-    RunResult,
-    Suspended,
-    TurnLimitError,
-    reset_current,
-    set_current,
-)
-from tactician.tools import Tool, Toolbox, describe_result
+from tactician.runs import BudgetError, RunContext, RunResult, TurnLimitError
+from tactician.runs.context.context import reset_current, set_current
+from tactician.runs.context.part_settings import RequestPace
+from tactician.runs.outcomes.suspension import Suspended
+from tactician.tools import Tool
+from tactician.tools.tool import describe_result
+from tactician.tools.toolbox import Toolbox
 
 T = TypeVar("T")
 NO_TOOLS = Toolbox()

@@ -10,12 +10,13 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, cast
 
 from tactician.errors import TacticianError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.mcp.events import McpProgress
 from tactician.mcp.questions import find_answer
 from tactician.mcp.sampling import ask_model
 from tactician.mcp.server_tasks import ServerTask
-from tactician.runs import PendingRequest, RunContext, Suspended
+from tactician.runs import PendingRequest, RunContext
+from tactician.runs.outcomes.suspension import Suspended
 from tactician.text import describe_error
 
 if TYPE_CHECKING:

@@ -7,10 +7,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from tactician.grammar import format_count
-from tactician.llm import AssistantMessage, Image, Message, Text, UserMessage, UserPart, check_image
+from tactician.llm import AssistantMessage, Image, Message, Text, UserMessage
+from tactician.llm.image_checks import check_image
+from tactician.llm.messages import UserPart
 from tactician.mcp.structured import find_value
 from tactician.text import replace_surrogates
-from tactician.tools import ToolOutput, as_text
+from tactician.tools import ToolOutput
+from tactician.tools.tool import as_text
 
 if TYPE_CHECKING:
     from mcp_types import BlobResourceContents, CallToolResult, TextResourceContents

@@ -7,12 +7,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError
 from tactician.mcp.references import EVERYTHING, ListedLater, McpReference
 from tactician.mcp.settings import connect_server
 from tactician.prompts import LlmReference
-from tactician.references import LATE_KINDS, LateKind, WritePath
+from tactician.references.late_kinds import LATE_KINDS, LateKind, WritePath
 from tactician.suggestions import did_you_mean
 
 

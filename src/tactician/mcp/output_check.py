@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tactician.errors import ConfigurationError
 from tactician.mcp.errors import McpError
-from tactician.tools import SchemaCheck
+from tactician.tools.schema_check import SchemaCheck
 
 if TYPE_CHECKING:
     from mcp import Client

@@ -11,9 +11,12 @@ from pydantic_core import to_json
 
 from tactician.errors import ConfigurationError, InvalidArgumentsError
 from tactician.frozen import frozen
-from tactician.llm import JsonSchema
-from tactician.runs import Approval, Checkpoint, PendingRequest, RunContext, StoredAnswer
-from tactician.tools import SchemaCheck
+from tactician.llm.model import JsonSchema
+from tactician.runs import PendingRequest, RunContext
+from tactician.runs.outcomes.suspension import Approval
+from tactician.runs.progress.checkpoint import Checkpoint
+from tactician.runs.requests.answers import StoredAnswer
+from tactician.tools.schema_check import SchemaCheck
 
 if TYPE_CHECKING:
     from mcp_types import ElicitRequestFormParams, ElicitRequestURLParams

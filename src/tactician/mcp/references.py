@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 from typing_extensions import override
 
 from tactician.errors import ToolError
-from tactician.llm import Message, join_text
+from tactician.llm import Message
+from tactician.llm.messages import join_text
 from tactician.loggers import get_logger
 from tactician.mcp.errors import McpError
-from tactician.prompts import InstructionSource, LlmReference
+from tactician.prompts import LlmReference
+from tactician.prompts.sources import InstructionSource
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
-from tactician.tools import ToolLike, ToolOutput, matches_name, tool
+from tactician.tools import ToolOutput, tool
+from tactician.tools.selection import matches_name
+from tactician.tools.toolbox import ToolLike
 
 if TYPE_CHECKING:
     from mcp_types import Resource, ResourceTemplate

@@ -11,7 +11,9 @@ from typing_extensions import override
 
 from tactician.mcp.tool_selection import ToolSelection
 from tactician.mcp.tools import McpTool, select_tools
-from tactician.tools import NamingStrategy, Tool, ToolProvider
+from tactician.tools import Tool
+from tactician.tools.provider import ToolProvider
+from tactician.tools.selection import NamingStrategy
 
 
 class ServerTools(ToolProvider):

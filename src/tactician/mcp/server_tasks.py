@@ -96,8 +96,8 @@ class ServerTask:
                 break
             pause = _DEFAULT_PAUSE if state.poll_interval is None else state.poll_interval / 1000
             await self._context.clock.sleep(min(max(pause, _SHORTEST_PAUSE), _LONGEST_PAUSE))
-        wanted = GetTaskPayloadRequest(params=GetTaskPayloadRequestParams(task_id=task))
-        return await session.send_request(wanted, CallToolResult)
+        request = GetTaskPayloadRequest(params=GetTaskPayloadRequestParams(task_id=task))
+        return await session.send_request(request, CallToolResult)
 
     async def _cancel(self, task: str) -> None:
         from mcp_types import CancelTaskRequest, CancelTaskRequestParams, CancelTaskResult

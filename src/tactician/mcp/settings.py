@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from tactician.config import McpOAuthSettings, McpServerSettings
-from tactician.documents import Variable, substitute_variables
+from tactician.config.settings import McpOAuthSettings, McpServerSettings
+from tactician.documents.variables import Variable, substitute_variables
 from tactician.errors import ConfigurationError
 from tactician.mcp.oauth import create_oauth
 from tactician.mcp.options import McpOptions
@@ -16,7 +16,7 @@ from tactician.mcp.selection import SelectedTools, ServerTools
 from tactician.mcp.server import McpServer
 from tactician.mcp.tool_selection import ToolSelection
 from tactician.mcp.transports import HttpTransport
-from tactician.tools import SERVERS
+from tactician.tools.configured_servers import SERVERS
 
 _EVERYTHING: Final = ToolSelection()
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from pydantic_core import from_json
 
 from tactician.context_format import write_json
-from tactician.tools import as_text
+from tactician.tools.tool import as_text
 
 _WRAPPER: Final = "result"
 """The name under which servers wrap what is not an object."""

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
 from tactician.suggestions import did_you_mean
-from tactician.tools import NamingStrategy, matches_name
+from tactician.tools.selection import NamingStrategy, matches_name
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 64

@@ -15,14 +15,19 @@ from typing_extensions import override
 
 from tactician.errors import InvalidArgumentsError, ToolError
 from tactician.frozen import frozen
-from tactician.llm import JsonSchema, ToolCall, ToolSpec
+from tactician.llm import ToolCall
+from tactician.llm.model import JsonSchema, ToolSpec
 from tactician.loggers import get_logger
 from tactician.mcp.errors import McpError
 from tactician.mcp.structured import unwrap, unwrap_schema, write_result
 from tactician.mcp.tool_selection import ToolSelection
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
-from tactician.tools import Tool, ToolOutput, ToolTraits, deliver_artifact, describe_validation_error, matches_name
+from tactician.tools import Tool, ToolOutput
+from tactician.tools.artifacts import deliver_artifact
+from tactician.tools.function import describe_validation_error
+from tactician.tools.selection import matches_name
+from tactician.tools.traits import ToolTraits
 
 if TYPE_CHECKING:
     from mcp_types import Tool as ListedTool

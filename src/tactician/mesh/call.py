@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tactician.mesh.messages import MeshMessage, MeshReply, ProgressReport, RequestAcceptance, StatusReport
+from tactician.mesh.messages.message import MeshMessage
+from tactician.mesh.messages.replies import MeshReply, ProgressReport, RequestAcceptance, StatusReport
 
 
 class MeshCall:

@@ -11,23 +11,19 @@ from typing import Final, Self
 from pydantic import JsonValue
 
 from tactician.clock import SYSTEM_CLOCK, Clock
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.loggers import get_logger
 from tactician.mesh.call import Calls
 from tactician.mesh.directory import CARDS, Directory
-from tactician.mesh.messages import (
-    CapabilityCard,
-    CardQuery,
-    Envelope,
-    MeshMessage,
-    MessageCodec,
-    MessageError,
-    NodeCard,
-    TopicEvent,
-)
-from tactician.mesh.transports import PRIVATE, LeasedMessage, Transport, TransportError, open_transport
+from tactician.mesh.messages.bounds import MessageError
+from tactician.mesh.messages.cards import CapabilityCard, CardQuery, NodeCard
+from tactician.mesh.messages.codec import Envelope, MessageCodec
+from tactician.mesh.messages.directives import TopicEvent
+from tactician.mesh.messages.message import MeshMessage
+from tactician.mesh.transports.addresses import open_transport
+from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, TransportError
 from tactician.mesh.values import ValueStore
-from tactician.runs import find_trace_parent
+from tactician.runs.context.telemetry import find_trace_parent
 from tactician.stores import DocumentStore
 from tactician.suggestions import suggest_options
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tactician.clock import Clock, wait_for_event
-from tactician.mesh.messages import CapabilityCard, NodeCard
+from tactician.mesh.messages.cards import CapabilityCard, NodeCard
 from tactician.suggestions import suggest_options
 
 CARDS: Final = "tactician.cards"

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import timedelta
 
-from tactician.events import new_id
-from tactician.mesh.calls import MeshCallOptions, RemoteTaskRunnable, RemoteTools, Requester, Ticket
+from tactician.events.event import new_id
+from tactician.mesh.calls.remote_task import MeshCallOptions, RemoteTaskRunnable
+from tactician.mesh.calls.remote_tools import RemoteTools
+from tactician.mesh.calls.requester import Requester
+from tactician.mesh.calls.ticket import Ticket
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.directory import LOOK_AROUND
-from tactician.mesh.messages import CapabilityCard, Delivery, MeshRequest, Priority
+from tactician.mesh.messages.cards import CapabilityCard
+from tactician.mesh.messages.message import Priority
+from tactician.mesh.messages.requests import Delivery, MeshRequest
 from tactician.runs import RunContext
 
 

@@ -8,9 +8,11 @@ from typing import Final
 from pydantic import JsonValue
 
 from tactician.errors import RequestRejectedError
-from tactician.events import new_id
-from tactician.mesh.messages import MAX_BYTES, JsonObject
-from tactician.stores import DocumentStore, StoredDocument
+from tactician.events.event import new_id
+from tactician.mesh.messages.bounds import JsonObject
+from tactician.mesh.messages.message import MAX_BYTES
+from tactician.stores import DocumentStore
+from tactician.stores.document import StoredDocument
 
 _VALUES: Final = "mesh-values"
 _LARGEST: Final = MAX_BYTES // 2

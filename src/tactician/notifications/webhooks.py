@@ -15,7 +15,7 @@ from tactician.clock import SYSTEM_CLOCK, Clock, Timeout
 from tactician.errors import ConfigurationError, TacticianError
 from tactician.frozen import frozen
 from tactician.notifications.signatures import sign_webhook
-from tactician.resilience import draw_backoff
+from tactician.resilience.backoff import draw_backoff
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession

@@ -8,7 +8,9 @@ from typing import Annotated
 
 from pydantic import Field, SecretStr
 
-from tactician.documents import DocumentModel, Variable, load_document, substitute_variables, validate_document
+from tactician.documents.document import load_document
+from tactician.documents.models import DocumentModel, validate_document
+from tactician.documents.variables import Variable, substitute_variables
 from tactician.errors import ConfigurationError
 from tactician.people.person import ALL_RIGHTS, Person, Right
 

@@ -19,44 +19,26 @@ from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.planning.astar import AStarPlanner as AStarPlanner
-    from tactician.planning.budget import DEFAULT_PLANNING as DEFAULT_PLANNING
     from tactician.planning.budget import PlanningBudget as PlanningBudget
     from tactician.planning.budget import SearchLimitExceeded as SearchLimitExceeded
-    from tactician.planning.consultation import Consultation as Consultation
-    from tactician.planning.explanation import Explanation as Explanation
-    from tactician.planning.explanation import Obstacle as Obstacle
     from tactician.planning.hybrid import HybridPlanner as HybridPlanner
-    from tactician.planning.inquiry import Determine as Determine
-    from tactician.planning.model import NIRVANA as NIRVANA
     from tactician.planning.model import Action as Action
-    from tactician.planning.model import Amount as Amount
     from tactician.planning.model import Goal as Goal
     from tactician.planning.model import Plan as Plan
-    from tactician.planning.planner import PlanningAlgorithm as PlanningAlgorithm
-    from tactician.planning.search_trace import SearchMilestone as SearchMilestone
-    from tactician.planning.search_trace import SearchTrace as SearchTrace
     from tactician.planning.utility import UtilityPlanner as UtilityPlanner
-    from tactician.planning.verdict import Reason as Reason
     from tactician.planning.verdict import Verdict as Verdict
     from tactician.planning.world import UNKNOWN as UNKNOWN
-    from tactician.planning.world import ConditionValue as ConditionValue
-    from tactician.planning.world import Unknown as Unknown
     from tactician.planning.world import WorldState as WorldState
 else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
             "tactician.planning.astar": "AStarPlanner",
-            "tactician.planning.budget": "DEFAULT_PLANNING PlanningBudget SearchLimitExceeded",
-            "tactician.planning.consultation": "Consultation",
-            "tactician.planning.explanation": "Explanation Obstacle",
+            "tactician.planning.budget": "PlanningBudget SearchLimitExceeded",
             "tactician.planning.hybrid": "HybridPlanner",
-            "tactician.planning.inquiry": "Determine",
-            "tactician.planning.model": "NIRVANA Action Amount Goal Plan",
-            "tactician.planning.planner": "PlanningAlgorithm",
-            "tactician.planning.search_trace": "SearchMilestone SearchTrace",
+            "tactician.planning.model": "Action Goal Plan",
             "tactician.planning.utility": "UtilityPlanner",
-            "tactician.planning.verdict": "Reason Verdict",
-            "tactician.planning.world": "UNKNOWN ConditionValue Unknown WorldState",
+            "tactician.planning.verdict": "Verdict",
+            "tactician.planning.world": "UNKNOWN WorldState",
         },
     )

@@ -13,7 +13,7 @@ from tactician.frozen import frozen
 from tactician.planning.world import WorldState
 
 if TYPE_CHECKING:
-    from tactician.diagrams import Diagram
+    from tactician.diagrams.diagram import Diagram
 
 Amount: TypeAlias = float | Callable[[WorldState], float]
 """A number, or a function of the world state the plan starts from."""
@@ -171,7 +171,7 @@ class Plan:
 
     def diagram(self) -> Diagram:
         """Return a drawing of the plan: its steps, and its goal."""
-        from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
+        from tactician.diagrams.diagram import Diagram, DiagramEdge, DiagramNode
 
         steps = zip(self.actions, self.costs, strict=True)
         nodes = [DiagramNode(f"step_{n}", (step.name, f"cost {cost:g}")) for n, (step, cost) in enumerate(steps)]
@@ -181,7 +181,7 @@ class Plan:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Return what a notebook shows."""
-        from tactician.diagrams import render_mimebundle
+        from tactician.diagrams.html import render_mimebundle
 
         facts = {"cost": f"{self.cost:g}", "net value": f"{self.net_value:g}", "quality": self.quality}
         return render_mimebundle(repr(self), f"Plan for {self.goal.name}", facts, self.diagram())

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
-from tactician.agents import RouteChosen, planned_spec, raise_unless_completed
+from tactician.agents import RouteChosen
+from tactician.agents.planned.planned_agent import raise_unless_completed
+from tactician.agents.planned.specs import planned_spec
 from tactician.amounts import need_amount
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError, NoAgentFitsError, Ranked
 from tactician.frozen import frozen
 from tactician.llm import LanguageModel, LlmOptions
@@ -16,7 +18,8 @@ from tactician.platform.composed_agents import assemble_for, combine_all
 from tactician.platform.platform import Platform
 from tactician.platform.ranking import rank_candidates
 from tactician.process import ProcessOptions, ProcessStatus
-from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, run_blocking
+from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus
+from tactician.runs.context.threads import run_blocking
 from tactician.suggestions import suggest_options
 
 Mode: TypeAlias = Literal["closed", "open"]

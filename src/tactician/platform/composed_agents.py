@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from tactician.agents import PlannedAgent, Planner, combine_specs, find_planned_specs
+from tactician.agents import PlannedAgent, Planner, combine_specs
+from tactician.agents.planned.specs import find_planned_specs
 from tactician.errors import DeclarationError
 from tactician.loggers import get_logger
 from tactician.planning import Action
-from tactician.process import GoalSpec, PlannedAgentSpec
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.state.goals import GoalSpec
 from tactician.runs import Runnable
 
 _PREFIX: Final = "towards "

@@ -10,29 +10,24 @@ from typing import TYPE_CHECKING
 from tactician.errors import ConfigurationError
 from tactician.platform.lookup import RunLookup
 from tactician.platform.runner import Runner
-from tactician.process import (
-    AgentProcess,
-    Named,
-    with_named,
-)
-from tactician.runs import (
-    DEFAULT_LEASE,
-    ForkOptions,
-    Input,
-    Respondent,
-    Response,
-    RunRecord,
-    RunResult,
-    RunStatus,
-    RunStore,
-    Services,
-    run_blocking,
-)
-from tactician.stores import Lease
+from tactician.process import AgentProcess
+from tactician.process.objects import Named, with_named
+from tactician.runs import Input, RunResult, RunStatus, Services
+from tactician.runs.context.threads import run_blocking
+from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.life.forking import ForkOptions
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.runs.requests.respondents import Respondent
+from tactician.stores.document import Lease
 from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
-    from tactician.platform.views import RecordedEvent, RunComparison, RunReader, RunTree, RunView, StepView
+    from tactician.platform.views.reader import RunReader
+    from tactician.platform.views.recorded_events import RecordedEvent
+    from tactician.platform.views.runs import RunTree, RunView
+    from tactician.platform.views.steps import RunComparison, StepView
     from tactician.trace import Trace
 
 _NOTHING: Mapping[str, Response] = MappingProxyType({})
@@ -397,6 +392,6 @@ class RunControl:
 
     @property
     def _reader(self) -> RunReader:
-        from tactician.platform.views import RunReader
+        from tactician.platform.views.reader import RunReader
 
         return RunReader(self.services.store, self._lookup.processes.all())

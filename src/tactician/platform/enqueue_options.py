@@ -12,7 +12,8 @@ from typing_extensions import TypedDict
 from tactician.amounts import need_amount
 from tactician.clock import LONGEST_WAIT, Clock
 from tactician.errors import ConfigurationError
-from tactician.process import Named, ProcessOptions
+from tactician.process import ProcessOptions
+from tactician.process.objects import Named
 from tactician.runs import Budget, ChatUser
 from tactician.suggestions import did_you_mean
 

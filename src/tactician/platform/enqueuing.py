@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tactician.agents import BaseRunnable, planned_spec
+from tactician.agents import BaseRunnable
+from tactician.agents.planned.specs import planned_spec
 from tactician.errors import ConfigurationError, RunConflictError
 from tactician.platform.enqueue_options import (
     EnqueueOptions,
@@ -15,18 +16,14 @@ from tactician.platform.enqueue_options import (
 )
 from tactician.platform.registry import Registry
 from tactician.platform.runner import Objects, create_board
-from tactician.process import AgentProcess, check_options, with_named
-from tactician.runs import (
-    PROCESS_KIND,
-    ChatUser,
-    InputTypes,
-    RunContext,
-    Runnable,
-    RunStore,
-    Services,
-    create_record,
-    enqueue_run,
-)
+from tactician.process import AgentProcess
+from tactician.process.objects import with_named
+from tactician.process.saving.saved_state import check_options
+from tactician.runs import ChatUser, RunContext, Runnable, Services
+from tactician.runs.life.creation import create_record, enqueue_run
+from tactician.runs.life.inputs import InputTypes
+from tactician.runs.outcomes.events import PROCESS_KIND
+from tactician.runs.progress.store import RunStore
 
 
 class Enqueuer:

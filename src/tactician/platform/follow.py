@@ -11,23 +11,18 @@ from typing_extensions import Unpack
 
 from tactician.clock import Timeout, wait_for_event
 from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError
-from tactician.events import Event, new_id
+from tactician.events import Event
+from tactician.events.event import new_id
 from tactician.guardrails import GuardrailError
 from tactician.platform.enqueue_options import EnqueueOptions
 from tactician.platform.host.feed import EventFeed
 from tactician.platform.platform import Platform
-from tactician.runs import (
-    Respondent,
-    Response,
-    RunCompleted,
-    RunError,
-    RunRecord,
-    RunResult,
-    RunStarted,
-    RunStatus,
-    RunStore,
-)
-from tactician.stores import Lease
+from tactician.runs import RunCompleted, RunError, RunResult, RunStarted, RunStatus
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.runs.requests.respondents import Respondent
+from tactician.stores.document import Lease
 
 Continuation: TypeAlias = Callable[[RunRecord, Lease], Coroutine[object, object, object]]
 _POLL: Final = 0.5

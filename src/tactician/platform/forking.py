@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from tactician.agents import list_input_objects
+from tactician.agents.planned.planned_agent import list_input_objects
 from tactician.errors import ConfigurationError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.platform.lookup import RunLookup
 from tactician.platform.runner import Objects, Runner, create_board
-from tactician.process import AgentProcess, add_inputs, read_origin, renew_processes
-from tactician.runs import DEFAULT_LEASE, PROCESS_KIND, Fork, ForkOptions, Input, RunContext, RunResult, prepare_fork
+from tactician.process import AgentProcess
+from tactician.process.agent.inputs import add_inputs
+from tactician.process.saving.saved_state import read_origin, renew_processes
+from tactician.runs import Input, RunContext, RunResult
+from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.life.forking import Fork, ForkOptions, prepare_fork
+from tactician.runs.outcomes.events import PROCESS_KIND
 from tactician.stores import DocumentStore
 
 _OWNER: Final = f"fork-{new_id()}"

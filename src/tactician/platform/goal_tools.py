@@ -9,15 +9,19 @@ from dataclasses import replace
 
 from pydantic.errors import PydanticUserError
 
-from tactician.agents import PlannedAgent, find_planned_specs
+from tactician.agents import PlannedAgent
+from tactician.agents.planned.specs import find_planned_specs
 from tactician.errors import DeclarationError, ToolError
 from tactician.frozen import frozen
 from tactician.grammar import add_article
-from tactician.llm import ToolSpec
+from tactician.llm.model import ToolSpec
 from tactician.platform.start_objects import Start, StartInput, StartObjects, find_starts
-from tactician.process import Export, GoalSpec, PlannedAgentSpec, ProcessError
+from tactician.process import Export, ProcessError
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.state.goals import GoalSpec
 from tactician.runs import RunContext, Runnable, RunStatus
-from tactician.tools import Tool, describe_result, snake_case
+from tactician.tools import Tool
+from tactician.tools.tool import describe_result, snake_case
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -122,7 +126,7 @@ def _list_offers(agent: PlannedAgentSpec, remote: bool | None, problems: list[st
             )
         for inputs in starts:
             name = _as_name(goal.export.name or goal.name)
-            kinds = " and ".join(one.kind.__name__ for one in inputs)
+            kinds = " and ".join(start.kind.__name__ for start in inputs)
             try:
                 started = name if len(starts) == 1 else f"{name}_from_{snake_case(kinds)}"[:64]
                 yield _Offer(agent, goal, started, Start(inputs))

@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from tactician.agents import PlannedAgent, raise_unless_completed
+from tactician.agents import PlannedAgent
+from tactician.agents.planned.planned_agent import raise_unless_completed
 from tactician.errors import ConfigurationError
 from tactician.grammar import add_article
 from tactician.loggers import get_logger
 from tactician.platform.registry import Registry
 from tactician.platform.runner import Objects, Runner
-from tactician.process import (
-    AgentProcess,
-    PlannedAgentSpec,
-    ProcessFailedError,
-    ProcessOptions,
-    ProcessStatus,
-    ProcessStuckError,
-)
+from tactician.process import AgentProcess, ProcessFailedError, ProcessOptions, ProcessStatus, ProcessStuckError
+from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.runs import OutputError, RunContext, RunResult, RunStatus
-from tactician.tools import as_text
+from tactician.tools.tool import as_text
 
 T = TypeVar("T")
 _logger = get_logger(__name__)

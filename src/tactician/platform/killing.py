@@ -5,11 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 
 from tactician.errors import RunConflictError, RunNotFoundError, StoredStateError
-from tactician.events import EventEmitter
-from tactician.llm import UsageTally
+from tactician.events.bus import EventEmitter
+from tactician.llm.usage import UsageTally
 from tactician.platform.lookup import ACTIVE, RunLookup
 from tactician.process import ProcessStatus
-from tactician.runs import RunEnded, RunRecord, RunStatus, Services, kill_run
+from tactician.runs import RunEnded, RunStatus, Services
+from tactician.runs.life.durable import kill_run
+from tactician.runs.progress.record import RunRecord
 
 
 class Killer:

@@ -10,25 +10,21 @@ from typing import Final
 from tactician.agents import BaseRunnable
 from tactician.cancellation import run_to_completion
 from tactician.errors import AgentNotFoundError, RunConflictError, RunNotFoundError, StoreError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.platform.processes import Processes
 from tactician.platform.registry import REQUESTS, Registry
-from tactician.process import AgentProcess, IdleProcess, PlannedAgentSpec, ProcessStatus
-from tactician.runs import (
-    PROCESS_KIND,
-    REQUEST_KIND,
-    Checkpoint,
-    DurableRun,
-    LeaseTime,
-    RunContext,
-    RunRecord,
-    RunStatus,
-    RunStore,
-    Services,
-    read_output,
-    restore_context,
-)
-from tactician.stores import Lease
+from tactician.process import AgentProcess, ProcessStatus
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.idle import IdleProcess
+from tactician.runs import RunContext, RunStatus, Services
+from tactician.runs.life.durable import DurableRun, LeaseTime
+from tactician.runs.life.output import read_output
+from tactician.runs.life.restoration import restore_context
+from tactician.runs.outcomes.events import PROCESS_KIND
+from tactician.runs.progress.checkpoint import Checkpoint
+from tactician.runs.progress.record import REQUEST_KIND, RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.stores.document import Lease
 
 ACTIVE: Final = frozenset({ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING})
 """Statuses of processes that the holder of their lease runs."""

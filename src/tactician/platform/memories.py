@@ -11,22 +11,16 @@ from pydantic_core import to_json
 from tactician.errors import DocumentConflictError, StoredStateError
 from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, UserMessage
-from tactician.process import (
-    DEFAULT_BINDING,
-    AgentProcess,
-    Blackboard,
-    Entry,
-    PlannedAgentSpec,
-    Rejection,
-    SavedObject,
-    UserInput,
-    decode_as,
-    decode_object,
-    encode_alone,
-    encode_object,
-)
-from tactician.runs import Live
-from tactician.stores import DocumentStore, StoredDocument, translate_json_errors
+from tactician.process import AgentProcess, Blackboard, Rejection, UserInput
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.board.board_changes import Entry
+from tactician.process.objects import DEFAULT_BINDING
+from tactician.process.saving.stored_objects import decode_as, decode_object, encode_alone, encode_object
+from tactician.process.stored_types import SavedObject
+from tactician.runs.progress.checkpoint import Live
+from tactician.stores import DocumentStore
+from tactician.stores.checks import translate_json_errors
+from tactician.stores.document import StoredDocument
 
 T = TypeVar("T")
 _COLLECTION: Final = "memories"

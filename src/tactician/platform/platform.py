@@ -12,37 +12,34 @@ from typing import TYPE_CHECKING, Self, TypeVar, overload
 from typing_extensions import Unpack
 
 from tactician.clock import SYSTEM_CLOCK, Clock
-from tactician.config import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES, find_settings
+from tactician.config.defaults import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES
+from tactician.config.loading import find_settings
 from tactician.errors import ConfigurationError
-from tactician.events import EventBus, EventListener
-from tactician.llm import LanguageModel, ModelSource, UserMessage, as_model_source
+from tactician.events.bus import EventBus, EventListener
+from tactician.llm import LanguageModel, UserMessage
+from tactician.llm.model_sources import ModelSource, as_model_source
 from tactician.planning import PlanningBudget
 from tactician.platform.control import RunControl
 from tactician.platform.lookup import RunLookup
 from tactician.platform.registered_agents import RegisteredAgents
 from tactician.platform.registry import GOALS, REQUESTS, Registry
 from tactician.platform.runner import Runner
-from tactician.process import (
-    AgentProcess,
-    Named,
-    PlanningSettings,
-    ProcessOptions,
-    with_named,
-)
-from tactician.runs import (
-    RunContext,
-    Runnable,
-    RunResult,
-    Services,
-    run_blocking,
-    start_telemetry,
-)
+from tactician.process import AgentProcess, ProcessOptions
+from tactician.process.deciding.deliberation import PlanningSettings
+from tactician.process.objects import Named, with_named
+from tactician.runs import RunContext, Runnable, RunResult, Services
+from tactician.runs.context.telemetry import start_telemetry
+from tactician.runs.context.threads import run_blocking
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.suggestions import suggest_options
-from tactician.tools import OpenProviders, ToolGroup, ToolSource, list_groups
+from tactician.tools import ToolGroup
+from tactician.tools.groups import ToolSource, list_groups
+from tactician.tools.provider import OpenProviders
 
 if TYPE_CHECKING:
-    from tactician.platform.conversations import Conversations, ProcessConversations, Requests
+    from tactician.platform.conversations.answering import Requests
+    from tactician.platform.conversations.conversations import Conversations
+    from tactician.platform.conversations.process_conversations import ProcessConversations
     from tactician.platform.enqueue_options import EnqueueOptions
     from tactician.platform.goal_tools import GoalTool
     from tactician.platform.memories import Memories
@@ -126,21 +123,21 @@ class Platform(RegisteredAgents, RunControl):
     def conversations(self) -> Conversations:
         """Conversations by id, in the store."""
         from tactician.conversation import ConversationStore
-        from tactician.platform.conversations import Conversations
+        from tactician.platform.conversations.conversations import Conversations
 
         return Conversations(ConversationStore(self.services.store), self._idle_messages)
 
     @cached_property
     def requests(self) -> Requests:
         """Runner of requests to agents and models, alone or in conversations; see `AgentService`."""
-        from tactician.platform.conversations import Requests
+        from tactician.platform.conversations.answering import Requests
 
         return Requests(self.conversations, self.find_agent, lambda: self.run_names)
 
     @cached_property
     def process_conversations(self) -> ProcessConversations:
         """The channels to the users of conversations; see `Chatbot`."""
-        from tactician.platform.conversations import ProcessConversations
+        from tactician.platform.conversations.process_conversations import ProcessConversations
 
         return ProcessConversations(self.conversations, self.services.store)
 
@@ -412,6 +409,6 @@ def _default() -> Platform:
 
 
 def _load_default_models() -> ModelSource:
-    from tactician.llm import load_default_models
+    from tactician.llm.catalog import load_default_models
 
     return load_default_models()

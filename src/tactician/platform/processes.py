@@ -9,7 +9,9 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from tactician.frozen import frozen
-from tactician.process import AgentProcess, IdleProcess, PlannedAgentSpec, ProcessOptions, ProcessStatus
+from tactician.process import AgentProcess, ProcessOptions, ProcessStatus
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.idle import IdleProcess
 
 _WAITING: Final = frozenset({ProcessStatus.WAITING, ProcessStatus.PAUSED})
 """Statuses of processes that may wait for long: with a store, they are read again when they continue."""

@@ -11,11 +11,13 @@ from pydantic import AfterValidator, Field, RootModel, create_model
 from pydantic_core import PydanticCustomError
 
 from tactician.agents import Agent
-from tactician.config import AttemptSettings
+from tactician.config.settings import AttemptSettings
 from tactician.errors import Ranked
-from tactician.llm import LanguageModel, LlmOptions, join_text
-from tactician.loop import AnswerAttempts
-from tactician.runs import Input, RunContext, messages_of
+from tactician.llm import LanguageModel, LlmOptions
+from tactician.llm.messages import join_text
+from tactician.loop.policy import AnswerAttempts
+from tactician.runs import Input, RunContext
+from tactician.runs.runnable import messages_of
 
 _PROMPT = """How well does each of these fit the request?
 {candidates}

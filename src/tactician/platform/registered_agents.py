@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Self
 
-from tactician.agents import ComponentAgent, PlannedAgent, Planner
-from tactician.llm import ModelSource
+from tactician.agents import PlannedAgent, Planner
+from tactician.agents.planned.components import ComponentAgent
+from tactician.llm.model_sources import ModelSource
 from tactician.platform.registry import Registry
 from tactician.runs import Runnable, Services
-from tactician.tools import ToolGroup, ToolGroups
+from tactician.tools import ToolGroup
+from tactician.tools.group_registry import ToolGroups
 
 
 class RegisteredAgents:
@@ -126,6 +128,6 @@ class RegisteredAgents:
 
 
 def _find_model_agent(name: str, models: ModelSource) -> Runnable | None:
-    from tactician.platform.conversations import find_model_agent
+    from tactician.platform.conversations.targets import find_model_agent
 
     return find_model_agent(name, models)

@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from tactician.agents import (
-    PlannedAgent,
-    Planner,
+from tactician.agents import PlannedAgent, Planner
+from tactician.agents.planned.components import build_component_agent, is_component
+from tactician.agents.planned.specs import (
     as_runnable,
-    build_component_agent,
     build_process_spec,
     find_planned_specs,
     find_process_spec,
-    is_component,
     planned_spec,
 )
 from tactician.errors import AgentNotFoundError, DeclarationError
@@ -27,10 +25,11 @@ from tactician.platform.composed_agents import (
     list_assembled,
 )
 from tactician.platform.supervised_agents import is_supervised_agent, list_supervised_agents, rebuild_supervised_agent
-from tactician.process import PlannedAgentSpec
-from tactician.runs import Runnable, RunRecord
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.runs import Runnable
+from tactician.runs.progress.record import RunRecord
 from tactician.suggestions import did_you_mean
-from tactician.tools import snake_case
+from tactician.tools.tool import snake_case
 
 GOALS: Final = "goals"
 """Name of the tool group of all exported goals."""

@@ -17,37 +17,26 @@ from tactician.errors import (
 )
 from tactician.llm import UserMessage
 from tactician.platform.lookup import RunLookup, describe_end
-from tactician.process import (
-    AgentProcess,
-    Blackboard,
-    PlannedAgentSpec,
-    ProcessOptions,
-    ProcessStatus,
-    add_inputs,
-    check_options,
-    check_tool_groups,
-    create_blackboard,
-    find_text_request,
-)
-from tactician.runs import (
-    PROCESS_KIND,
-    ChatUser,
-    ConversationId,
-    Respondent,
-    Response,
-    RunRecord,
-    RunResult,
-    RunStatus,
-    Services,
-    claim_to_answer,
-    create_durable_run,
-    has_answer,
-    keep_responses,
-)
-from tactician.stores import DocumentStore, Lease
+from tactician.process import AgentProcess, Blackboard, ProcessOptions, ProcessStatus
+from tactician.process.agent.inputs import add_inputs
+from tactician.process.agent.spec import PlannedAgentSpec, check_tool_groups
+from tactician.process.people.forms import find_text_request
+from tactician.process.saving.saved_state import check_options
+from tactician.process.state.options import create_blackboard
+from tactician.runs import ChatUser, RunResult, RunStatus, Services
+from tactician.runs.life.claiming import claim_to_answer
+from tactician.runs.life.creation import create_durable_run
+from tactician.runs.life.execution import keep_responses
+from tactician.runs.outcomes.events import PROCESS_KIND
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.requests.respondents import Respondent, has_answer
+from tactician.runs.user import ConversationId
+from tactician.stores import DocumentStore
+from tactician.stores.document import Lease
 
 if TYPE_CHECKING:
-    from tactician.platform.conversations import ProcessConversations
+    from tactician.platform.conversations.process_conversations import ProcessConversations
 
 Objects = tuple[object, ...]
 _REMEMBERED: Final = frozenset({ProcessStatus.COMPLETED, ProcessStatus.RESTING})

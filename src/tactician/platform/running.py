@@ -8,7 +8,8 @@ from tactician.agents import BaseRunnable, PlannedAgent
 from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError
 from tactician.platform.runner import Objects
-from tactician.process import Named, ProcessOptions
+from tactician.process import ProcessOptions
+from tactician.process.objects import Named
 from tactician.runs import Budget, RunContext, Runnable, RunResult
 from tactician.suggestions import describe_unknown_option
 

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
 from tactician.frozen import frozen
-from tactician.llm import JsonSchema
-from tactician.process import GoalSpec, PlannedAgentSpec, UserInput
-from tactician.tools import create_arguments_error, snake_case
+from tactician.llm.model import JsonSchema
+from tactician.process import UserInput
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.state.goals import GoalSpec
+from tactician.tools.function import create_arguments_error
+from tactician.tools.tool import snake_case
 
 _CLOSED = ConfigDict(extra="forbid")
 

@@ -9,13 +9,19 @@ from typing import Final, cast
 
 import pydantic
 
-from tactician.agents import PlannedAgent, Planner, combine_specs, is_component, planned_spec
+from tactician.agents import PlannedAgent, Planner, combine_specs
+from tactician.agents.planned.components import is_component
+from tactician.agents.planned.specs import planned_spec
 from tactician.errors import AgentNotFoundError, StoredStateError
 from tactician.frozen import frozen
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.planning import Goal
-from tactician.process import GoalSpec, PlannedAgentSpec, read_origin, type_name
-from tactician.runs import Runnable, RunRecord
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.saving.saved_state import read_origin
+from tactician.process.state.goals import GoalSpec
+from tactician.process.stored_types import type_name
+from tactician.runs import Runnable
+from tactician.runs.progress.record import RunRecord
 
 _PREFIX: Final = "led towards "
 
@@ -50,7 +56,7 @@ def build_supervised_agent(
     if model is None or isinstance(model, str | LlmOptions):
         recipe = Recipe(tuple(map(_get_registered_name, scope)), type_name(kind), model, max_rounds)
         spec = replace(spec, recipe=cast("dict[str, pydantic.JsonValue]", _adapter().dump_python(recipe, mode="json")))
-    from tactician.agents import supervise
+    from tactician.agents.supervision.supervised_agent import supervise
 
     return supervise(spec, model=model, max_rounds=max_rounds)
 

@@ -7,15 +7,18 @@ from typing import Generic, cast
 
 from typing_extensions import TypeVar
 
-from tactician.agents import DEFAULT_SUPERVISOR_ROUNDS, PlannedAgent, raise_unless_completed
+from tactician.agents import PlannedAgent
+from tactician.agents.planned.planned_agent import raise_unless_completed
+from tactician.agents.supervision.supervised_agent import DEFAULT_SUPERVISOR_ROUNDS
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
 from tactician.grammar import add_article
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.platform.platform import Platform
 from tactician.platform.supervised_agents import build_supervised_agent
-from tactician.process import AgentProcess, Named, ProcessFailedError, ProcessOptions
-from tactician.runs import run_blocking
+from tactician.process import AgentProcess, ProcessFailedError, ProcessOptions
+from tactician.process.objects import Named
+from tactician.runs.context.threads import run_blocking
 
 T = TypeVar("T", default=object)
 W = TypeVar("W")

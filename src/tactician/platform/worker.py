@@ -11,12 +11,15 @@ from typing import Final
 
 from tactician.clock import Timeout
 from tactician.errors import LeaseLostError, StoredStateError, StoreError, TacticianError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.loggers import get_logger
 from tactician.platform.platform import Platform
 from tactician.process import AgentProcess
-from tactician.runs import DEFAULT_LEASE, RunRecord, RunStatus, RunStore
-from tactician.stores import Lease
+from tactician.runs import RunStatus
+from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.stores.document import Lease
 from tactician.suggestions import suggest_options
 from tactician.text import describe_error
 

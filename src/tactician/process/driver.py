@@ -7,7 +7,8 @@ from itertools import count
 from typing import Final
 
 from tactician.errors import LeaseLostError, StoredStateError
-from tactician.flow import FlowStep, Scheduler, StepCompleted
+from tactician.flow.scheduler import Scheduler
+from tactician.flow.steps import FlowStep, StepCompleted
 from tactician.llm import AssistantMessage, Text
 from tactician.planning import WorldState
 from tactician.process.acting.acting import Actor, Execution
@@ -22,8 +23,9 @@ from tactician.process.state.conversation import MOST_ACTIONS
 from tactician.process.state.errors import describe_failure
 from tactician.process.state.events import ProgressReported
 from tactician.process.state.state import ActionRun, ProcessStatus
-from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
-from tactician.tools import describe_result
+from tactician.runs import BudgetError, RunContext, RunKilledError, RunResult, RunStatus
+from tactician.runs.life.durable import DurableRun
+from tactician.tools.tool import describe_result
 
 _MOST_UNSTICKINGS: Final = 10
 _PLANNING: Final = "planning failed:"

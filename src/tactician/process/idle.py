@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tactician.frozen import frozen
-from tactician.llm import UsageTally
+from tactician.llm.usage import UsageTally
 from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.state.goals import GoalSpec
 from tactician.process.state.options import ProcessOptions
 from tactician.process.state.state import ActionRun, ProcessState, ProcessStatus
-from tactician.runs import Checkpoint, PendingRequest, RunContext, SavedCheckpoint, Spent, restore_spent
+from tactician.runs import PendingRequest, RunContext
+from tactician.runs.outcomes.budget import Spent
+from tactician.runs.progress.checkpoint import Checkpoint, SavedCheckpoint
+from tactician.runs.progress.spending import restore_spent
 
 
 @frozen

@@ -26,27 +26,24 @@ from tactician.process.state.goals import GoalSpec
 from tactician.process.state.handle import ProcessHandle
 from tactician.process.state.options import DEFAULT_OPTIONS, ProcessOptions, create_blackboard
 from tactician.process.state.state import ActionRun, ProcessState, ProcessStatus
-from tactician.runs import (
+from tactician.runs import PendingRequest, RequestAnswered, RunContext
+from tactician.runs.life.durable import DurableRun
+from tactician.runs.outcomes.budget import BudgetMeter
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.spending import keep_spent, save_inside
+from tactician.runs.requests.answers import check_response
+from tactician.runs.requests.respondents import (
     NOBODY,
-    BudgetMeter,
-    DurableRun,
-    PendingRequest,
-    RequestAnswered,
     Respondent,
-    Response,
-    RunContext,
-    check_response,
     check_role,
     create_answered_error,
     find_answered,
-    keep_spent,
     record_authors,
     record_key,
-    save_inside,
 )
 
 if TYPE_CHECKING:
-    from tactician.diagrams import Diagram
+    from tactician.diagrams.diagram import Diagram
 
 T_co = TypeVar("T_co", covariant=True, default=object)
 
@@ -233,13 +230,13 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
 
     def to_mermaid(self) -> str:
         """Return the drawing as a Mermaid flowchart."""
-        from tactician.diagrams import to_mermaid
+        from tactician.diagrams.mermaid import to_mermaid
 
         return to_mermaid(self.diagram())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Return what a notebook shows."""
-        from tactician.diagrams import render_mimebundle
+        from tactician.diagrams.html import render_mimebundle
 
         facts = {
             "status": str(self.status),

@@ -14,7 +14,8 @@ from tactician.process.agent.spec import check_tool_groups
 from tactician.process.saving.saving import ProcessSaver
 from tactician.process.state.events import ProcessEnded, ProcessStarted
 from tactician.process.state.state import ProcessState, ProcessStatus
-from tactician.runs import ConversationId, RunKilledError
+from tactician.runs import RunKilledError
+from tactician.runs.user import ConversationId
 
 
 class ProcessRunner:

@@ -13,8 +13,10 @@ from tactician.frozen import frozen
 from tactician.grammar import add_article
 from tactician.prompts.contributors import Place, PromptContributor
 from tactician.prompts.references import LlmReference
-from tactician.runs import RunContext, find_run_parameter
-from tactician.tools import ToolLike, resolve_hints
+from tactician.runs import RunContext
+from tactician.runs.context.parameters import find_run_parameter
+from tactician.tools.signature import resolve_hints
+from tactician.tools.toolbox import ToolLike
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError
-from tactician.llm import http_session, read_body
+from tactician.llm.http import http_session, read_body
 from tactician.prompts.variables import render_variables
 from tactician.suggestions import suggest_options
 

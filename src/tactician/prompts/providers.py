@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from tactician.config import PromptSettings, load_settings
+from tactician.config.loading import load_settings
+from tactician.config.settings import PromptSettings
 from tactician.errors import ConfigurationError
 from tactician.prompts.folder import FolderPrompts
 from tactician.prompts.langfuse import LangfusePrompts

@@ -11,7 +11,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING
 
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError, MissingTemplateVariables, TacticianError, TemplateError
 from tactician.grammar import add_article
 from tactician.prompts.line_ends import keep_line_ends

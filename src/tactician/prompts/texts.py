@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tactician.documents import UnreadableFileError, read_text
+from tactician.documents.files import UnreadableFileError, read_text
 from tactician.errors import ConfigurationError
 
 _LONGEST = 1_000_000

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from tactician.rag.elements import ContentElement as ContentElement
     from tactician.rag.elements import ContentRoot as ContentRoot
     from tactician.rag.elements import LeafSection as LeafSection
-    from tactician.rag.elements import Metadata as Metadata
     from tactician.rag.elements import Section as Section
-    from tactician.rag.embedding import Embedder as Embedder
     from tactician.rag.errors import UnreadableDocumentError as UnreadableDocumentError
     from tactician.rag.filters import Condition as Condition
     from tactician.rag.filters import Filter as Filter
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from tactician.rag.ingestion import IngestionFailure as IngestionFailure
     from tactician.rag.ingestion import IngestionProgress as IngestionProgress
     from tactician.rag.ingestion import IngestionReport as IngestionReport
-    from tactician.rag.ingestion import ProgressListener as ProgressListener
     from tactician.rag.ingestion import RefreshPolicy as RefreshPolicy
     from tactician.rag.library import Library as Library
     from tactician.rag.library import VectorLibrary as VectorLibrary
@@ -53,8 +50,6 @@ if TYPE_CHECKING:
     from tactician.rag.rag_tools import RagSearch as RagSearch
     from tactician.rag.rag_tools import RagTools as RagTools
     from tactician.rag.rag_tools import ScopeFunction as ScopeFunction
-    from tactician.rag.rag_tools import SearchableLibrary as SearchableLibrary
-    from tactician.rag.rag_tools import SearchListener as SearchListener
     from tactician.rag.reranking import ModelReranker as ModelReranker
     from tactician.rag.reranking import Reranker as Reranker
     from tactician.rag.retrieved_chunks import RetrievedChunks as RetrievedChunks
@@ -68,29 +63,24 @@ else:
             "tactician.rag.chunking": "Chunking split_document",
             "tactician.rag.citation_check": "CitationCheck",
             "tactician.rag.citations": "Citation CitedText find_citations format_citation",
-            "tactician.rag.elements": (
-                "Chunk ContainerSection ContentElement ContentRoot LeafSection Metadata Section"
-            ),
-            "tactician.rag.embedding": "Embedder",
+            "tactician.rag.elements": "Chunk ContainerSection ContentElement ContentRoot LeafSection Section",
+            "tactician.rag.errors": "UnreadableDocumentError",
             "tactician.rag.filters": "Condition Filter Where",
+            "tactician.rag.folder": "FolderLibrary",
             "tactician.rag.hints": "HypotheticalDocument",
+            "tactician.rag.ingestion": "IngestionFailure IngestionProgress IngestionReport RefreshPolicy",
             "tactician.rag.library": "Library VectorLibrary",
             "tactician.rag.operations": (
-                "HybridSearch RegexSearch ResultExpansion ChunkHit SearchMethod SearchQueryError SearchResults "
+                "ChunkHit HybridSearch RegexSearch ResultExpansion SearchMethod SearchQueryError SearchResults "
                 "TextSearch VectorSearch"
             ),
-            "tactician.rag.errors": "UnreadableDocumentError",
-            "tactician.rag.folder": "FolderLibrary",
-            "tactician.rag.ingestion": (
-                "IngestionFailure IngestionProgress IngestionReport ProgressListener RefreshPolicy"
-            ),
-            "tactician.rag.parser_process": "ParserLimits",
-            "tactician.rag.wordllama_embedder": "WordLlamaEmbedder",
             "tactician.rag.outline": "parse_markdown",
+            "tactician.rag.parser_process": "ParserLimits",
             "tactician.rag.postgres_store": "PostgresChunkStore",
-            "tactician.rag.rag_tools": "RagSearch RagTools ScopeFunction SearchableLibrary SearchListener",
+            "tactician.rag.rag_tools": "RagSearch RagTools ScopeFunction",
             "tactician.rag.reranking": "ModelReranker Reranker",
             "tactician.rag.retrieved_chunks": "RetrievedChunks",
             "tactician.rag.sqlite_store": "SqliteChunkStore",
+            "tactician.rag.wordllama_embedder": "WordLlamaEmbedder",
         },
     )

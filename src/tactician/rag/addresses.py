@@ -7,7 +7,7 @@ from pathlib import Path
 from tactician.extras import require_extra
 from tactician.rag.chunk_store import ChunkStore
 from tactician.rag.sqlite_store import SqliteChunkStore
-from tactician.stores import store_path
+from tactician.stores.address import store_path
 
 
 def open_chunk_store(location: str | Path | ChunkStore | None) -> ChunkStore:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tactician.clock import Clock
-from tactician.flow import run_with_timeout
+from tactician.flow.timeout import run_with_timeout
 from tactician.rag.child_program import ANSWER, REQUEST
 
 _KEPT_VARIABLES: Final = ("PATH", "PYTHONPATH", "SYSTEMROOT", "LANG", "LC_ALL", "TMPDIR", "TEMP")

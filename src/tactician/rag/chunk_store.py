@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import NamedTuple, Protocol
 
 from tactician.frozen import frozen
-from tactician.llm import Vector
+from tactician.llm.embeddings.model import Vector
 from tactician.rag.elements import Chunk, ContentRoot, Metadata
 from tactician.rag.filters import Filter
 from tactician.rag.operations import RegexSearch, ResultExpansion

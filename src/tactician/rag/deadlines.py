@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from tactician.grammar import format_count
 from tactician.rag.errors import UnreadableDocumentError
-from tactician.runs import in_thread
+from tactician.runs.context.threads import in_thread
 
 T = TypeVar("T")
 

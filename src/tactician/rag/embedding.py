@@ -6,9 +6,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from tactician.llm import EmbeddingModel, Vector, as_media_source
+from tactician.llm import EmbeddingModel
+from tactician.llm.embeddings.model import Vector
+from tactician.llm.model_sources import as_media_source
 from tactician.rag.chunk_store import ChunkStore
-from tactician.runs import RunContext, report_model_call
+from tactician.runs import RunContext
+from tactician.runs.reporting import report_model_call
 
 Embedder: TypeAlias = EmbeddingModel | str
 """Embedding model, or its name among the models of the run."""

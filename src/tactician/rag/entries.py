@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 
 from tactician.errors import ConfigurationError
 from tactician.names import find_import_path
-from tactician.prompts import LlmReference, as_contributor
+from tactician.prompts import LlmReference
+from tactician.prompts.contributor_adapters import as_contributor
 from tactician.rag.chunking import DEFAULT_CHUNKING, Chunking
 from tactician.rag.elements import MetadataValue
 from tactician.rag.embedding import Embedder
@@ -24,7 +25,8 @@ from tactician.rag.postgres_store import PostgresChunkStore
 from tactician.rag.rag_tools import RagTools, ScopeFunction, SearchableLibrary
 from tactician.rag.sqlite_store import SqliteChunkStore
 from tactician.rag.wordllama_embedder import WordLlamaEmbedder
-from tactician.references import LATE_KINDS, EntryObject, EntryPath, LateKind, WritePath
+from tactician.references.entry_fields import EntryObject, EntryPath
+from tactician.references.late_kinds import LATE_KINDS, LateKind, WritePath
 
 _PLACES = "path, url, folder or library"
 _OFFLINE = "wordllama"
@@ -68,12 +70,12 @@ def create_rag_tools(
     if sum(place is not None for place in (path, url, folder, library)) != 1:
         raise ConfigurationError(f"say one of {_PLACES}")
     if folder is not None:
-        found: object = FolderLibrary(folder, chunking=chunking)
+        library_like: object = FolderLibrary(folder, chunking=chunking)
     elif library is not None:
-        found = library() if callable(library) else library
+        library_like = library() if callable(library) else library
     else:
-        found = _open_library(path, url, embedder, chunking, vector_weight)
-    known = cast("SearchableLibrary", found)  # which RagTools checks
+        library_like = _open_library(path, url, embedder, chunking, vector_weight)
+    known = cast("SearchableLibrary", library_like)  # which RagTools checks
     return RagTools(name, description, known, _read_scope(scope), cites=cites, max_chars=max_chars)
 
 

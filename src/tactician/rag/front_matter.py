@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tactician.documents import DocumentLimits, read_document
+from tactician.documents.data import DocumentLimits
+from tactician.documents.document import read_document
 from tactician.errors import DocumentError
 from tactician.rag.elements import Metadata, MetadataValue
 

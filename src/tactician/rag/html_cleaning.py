@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from tactician.tools import decode_text
+from tactician.tools.builtin.page_encoding import decode_text
 
 _NAVIGATION: Final = (
     "//nav | //*[@role='navigation' or @role='search' or @role='contentinfo'] | //body/footer | //body/*/footer"

@@ -22,8 +22,8 @@ from tactician.rag.errors import UnreadableDocumentError
 from tactician.rag.parser_process import DEFAULT_LIMITS, ParserLimits, ParserProcess
 from tactician.rag.readers import read_document
 from tactician.rag.sources import DocumentSource, FetchedContent, SourceProblem, find_folder, find_sources
-from tactician.runs import in_thread
-from tactician.tools import WebLimits
+from tactician.runs.context.threads import in_thread
+from tactician.tools.builtin.web_client import WebLimits
 
 _READER_VERSION: Final = 2
 """Version of the readers: with another one, documents are read again."""
@@ -196,14 +196,14 @@ class Ingestion:
             self._chunks += await self._target.add(root, fingerprint=news.fingerprint)
         (self._updated if news.is_known else self._added).append(uri)
 
-    async def _remove_deleted(self, folders: Sequence[Path], found: Collection[str]) -> None:
+    async def _remove_deleted(self, folders: Sequence[Path], uris: Collection[str]) -> None:
         """Remove the documents whose files are gone from folders."""
         if not folders:
             return
-        known = [record.uri for record in await self._target.store.list_documents() if record.uri not in found]
+        known = [record.uri for record in await self._target.store.list_documents() if record.uri not in uris]
         for folder in folders:
             gone = await in_thread(find_deleted, folder, known)
-            if gone and not any(is_inside(folder, uri) for uri in found):
+            if gone and not any(is_inside(folder, uri) for uri in uris):
                 # A drive that is not mounted looks like this too.
                 reason = f"it has no documents now; {len(gone)} of the library are kept"
                 self._failures.append(IngestionFailure(folder.as_uri(), reason))

@@ -236,10 +236,10 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
         ranked = await self.store.find_words(query, top_k, where)
         return await self._read(_select(ranked, top_k, threshold), SearchMethod.TEXT, {SearchMethod.TEXT: ranked})
 
-    async def _read(self, chosen: Sequence[RankedChunk], method: SearchMethod, found: _Rankings) -> SearchResults:
+    async def _read(self, chosen: Sequence[RankedChunk], method: SearchMethod, rankings: _Rankings) -> SearchResults:
         """Return the results of a search: only the chosen ones of the chunks that were found are read."""
         chunks = await self.store.read_chunks([number for number, _ in chosen])
-        numbers = [(by, {number for number, _ in ranking}) for by, ranking in found.items()]
+        numbers = [(by, {number for number, _ in ranking}) for by, ranking in rankings.items()]
         hits = (
             ChunkHit(chunks[number], score, tuple(by for by, members in numbers if number in members))
             for number, score in chosen
@@ -302,10 +302,10 @@ class VectorLibrary(Library, VectorSearch):
             self._find_nearest(query, candidates, where),
             self.store.find_words(parse_question(query), candidates, where),
         )
-        found = {SearchMethod.VECTOR: nearest, SearchMethod.TEXT: words}
+        rankings = {SearchMethod.VECTOR: nearest, SearchMethod.TEXT: words}
         fused = fuse_scores([(self.vector_weight, nearest), (1 - self.vector_weight, words)])
         chosen = _select(fused, top_k, threshold)
-        return await self._read(chosen, SearchMethod.HYBRID, found)
+        return await self._read(chosen, SearchMethod.HYBRID, rankings)
 
 
 def _check_weight(weight: float) -> float:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from tactician.llm import Vector
+from tactician.llm.embeddings.model import Vector
 from tactician.rag.chunk_store import DocumentRecord, RankedChunk, StoreStatistics, TextToEmbed
 from tactician.rag.elements import Chunk, ContentRoot, Section
 from tactician.rag.filters import Filter

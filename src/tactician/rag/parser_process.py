@@ -8,7 +8,7 @@ from typing import Final, Self
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import MissingExtraError
 from tactician.extras import describe_install
-from tactician.flow import StepTimeoutError
+from tactician.flow.timeout import StepTimeoutError
 from tactician.frozen import frozen
 from tactician.rag.child_process import ChildProcess
 from tactician.rag.deadlines import current_deadline

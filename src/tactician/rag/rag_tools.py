@@ -12,7 +12,8 @@ from typing_extensions import override
 from tactician.errors import DeclarationError, ToolError
 from tactician.frozen import frozen
 from tactician.loggers import get_logger
-from tactician.prompts import ContributorLike, LlmReference, as_contributor
+from tactician.prompts import LlmReference
+from tactician.prompts.contributor_adapters import ContributorLike, as_contributor
 from tactician.rag.citations import CitedText, find_citations, number_citations
 from tactician.rag.elements import Chunk, ContentRoot, MetadataValue
 from tactician.rag.filters import Filter, Where
@@ -32,7 +33,8 @@ from tactician.rag.result_text import format_chunks, format_element, format_hits
 from tactician.rag.retrieved_chunks import RetrievedChunks
 from tactician.runs import RunContext
 from tactician.suggestions import suggest_options
-from tactician.tools import ToolLike, tool
+from tactician.tools import tool
+from tactician.tools.toolbox import ToolLike
 
 _NOTES: Final = (
     "Search before you answer, and search again with other words when the results do not answer the question. The "

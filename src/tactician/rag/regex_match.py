@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from tactician.clock import SYSTEM_CLOCK
 from tactician.errors import MissingExtraError
 from tactician.extras import describe_install
-from tactician.flow import StepTimeoutError
+from tactician.flow.timeout import StepTimeoutError
 from tactician.rag.child_process import ChildProcess
 from tactician.rag.operations import SearchQueryError
 from tactician.rag.regex_program import SEPARATOR

@@ -15,8 +15,8 @@ from tactician.errors import ToolError
 from tactician.frozen import frozen
 from tactician.rag.errors import UnreadableDocumentError
 from tactician.rag.media_types import MediaType, find_file_type, find_web_type
-from tactician.runs import in_thread
-from tactician.tools import WebLimits, WebRequest, send_request
+from tactician.runs.context.threads import in_thread
+from tactician.tools.builtin.web_client import WebLimits, WebRequest, send_request
 
 MAX_FILES: Final = 100_000
 _SKIPPED: Final = {"__pycache__", "node_modules"}

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from tactician.llm import Vector
+from tactician.llm.embeddings.model import Vector
 from tactician.rag.chunk_store import ChunkStore, DocumentRecord, RankedChunk, StoreStatistics, TextToEmbed
 from tactician.rag.elements import Chunk, ContentRoot, Section
 from tactician.rag.filters import Filter, Where

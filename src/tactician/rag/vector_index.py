@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from tactician.errors import ConfigurationError
 from tactician.extras import require_extra
-from tactician.llm import Vector
+from tactician.llm.embeddings.model import Vector
 from tactician.rag.chunk_store import RankedChunk
 
 if TYPE_CHECKING:

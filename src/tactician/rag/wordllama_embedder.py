@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from tactician.extras import require_extra
-from tactician.llm import EmbeddingModel, EmbeddingOptions, Embeddings, Vector
-from tactician.runs import in_thread
+from tactician.llm import EmbeddingModel
+from tactician.llm.embeddings.model import EmbeddingOptions, Embeddings, Vector
+from tactician.runs.context.threads import in_thread
 
 _NO_OPTIONS: Final = EmbeddingOptions()
 _loading: Final = threading.Lock()

@@ -14,22 +14,20 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from typing_extensions import TypedDict
 
 from tactician.data_fields import CODE_ONLY
-from tactician.documents import Data
+from tactician.documents.data import Data
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.grammar import add_article
 from tactician.names import NameProblem, find_import_path
 from tactician.prompts import (
     CurrentDate,
-    FunctionContributor,
     KnowledgeCutoff,
     LlmReference,
-    ObjectContributor,
     Persona,
     PromptContributor,
     Reference,
     RoleGoalBackstory,
-    as_contributor,
 )
+from tactician.prompts.contributor_adapters import FunctionContributor, ObjectContributor, as_contributor
 from tactician.references.entry_fields import EntryScope
 from tactician.references.folder import LocalDirectory
 from tactician.references.late_kinds import LATE_KINDS, WritePath
@@ -38,7 +36,7 @@ from tactician.references.python_api import PythonApi
 from tactician.references.repository import GitRepository
 from tactician.references.web_page import WebPage
 from tactician.suggestions import did_you_mean
-from tactician.tools import resolve_hints
+from tactician.tools.signature import resolve_hints
 
 EntryKind: TypeAlias = Callable[..., object]
 """Class or function, which is called with the fields of an entry by their names."""
@@ -154,12 +152,12 @@ def _find_kind(kind: str, scope: EntryScope, kinds: Mapping[str, EntryKind], lat
         known = (*kinds, *late)
         raise ConfigurationError(f"there is no kind {kind!r}; known: {', '.join(known)}{did_you_mean(kind, known)}")
     try:
-        found = scope.names.find(kind)
+        factory = scope.names.find(kind)
     except NameProblem as error:
         raise ConfigurationError(str(error)) from error
-    if not callable(found):
+    if not callable(factory):
         raise ConfigurationError(f"{kind!r} is neither a class nor a function")
-    return found
+    return factory
 
 
 def _call(make: EntryKind, fields: Mapping[str, Data], scope: EntryScope) -> object:

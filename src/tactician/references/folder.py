@@ -19,7 +19,9 @@ from tactician.prompts import LlmReference
 from tactician.references.entry_fields import EntryPath
 from tactician.suggestions import suggest_options
 from tactician.text import replace_surrogates
-from tactician.tools import Workspace, matches_name, tool
+from tactician.tools import tool
+from tactician.tools.builtin.workspace import Workspace
+from tactician.tools.selection import matches_name
 
 _MOST_FILES: Final = 5_000
 _MOST_DEPTH: Final = 20

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tactician.errors import ConfigurationError
-from tactician.prompts import LlmReference, find_package_folders, find_text_file, read_text_file
+from tactician.prompts import LlmReference
+from tactician.prompts.package_files import find_package_folders
+from tactician.prompts.texts import find_text_file, read_text_file
 from tactician.references.entry_fields import EntryPath
 from tactician.suggestions import suggest_options
 

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Final
 
 from tactician.errors import ConfigurationError, ToolError
-from tactician.prompts import LlmReference, find_package_folders
+from tactician.prompts import LlmReference
+from tactician.prompts.package_files import find_package_folders
 from tactician.references.python_source import ApiEntry, PythonSource, read_python_source
 from tactician.suggestions import did_you_mean, suggest_options
 from tactician.tools import tool

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from tactician.documents import UnreadableFileError, read_text
+from tactician.documents.files import UnreadableFileError, read_text
 from tactician.frozen import frozen
-from tactician.prompts import find_package_folders
+from tactician.prompts.package_files import find_package_folders
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _ENDINGS: Final = (".pyi", ".py")

@@ -8,10 +8,14 @@ from types import MappingProxyType
 
 from pydantic import ValidationError
 
-from tactician.documents import Data, DataDocument, Problems, list_mistakes, read_document
+from tactician.documents.data import Data
+from tactician.documents.document import DataDocument, read_document
+from tactician.documents.models import list_mistakes
+from tactician.documents.problems import Problems
 from tactician.errors import ConfigurationError, DeclarationError, DocumentError
 from tactician.names import Names, read_allowed_packages
-from tactician.prompts import LlmReference, read_text_file
+from tactician.prompts import LlmReference
+from tactician.prompts.texts import read_text_file
 from tactician.references.entries import REFERENCE_KINDS, ReferenceKind, create_reference
 from tactician.references.entry_fields import EntryScope, confine_paths
 

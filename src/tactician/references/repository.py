@@ -14,7 +14,7 @@ from tactician.errors import ConfigurationError, ToolError
 from tactician.references.folder import FolderReference
 from tactician.references.git import DEFAULT_SCHEMES, RepositoryAddress, fetch_repository, find_cache_folder
 from tactician.suggestions import suggest_options
-from tactician.tools import Workspace
+from tactician.tools.builtin.workspace import Workspace
 
 _EVERYTHING: Final = ("*",)
 

@@ -13,7 +13,7 @@ from tactician.errors import ConfigurationError, ToolError
 from tactician.prompts import LlmReference
 from tactician.runs import RunContext
 from tactician.suggestions import suggest_options
-from tactician.tools import PageFetcher
+from tactician.tools.builtin.web import PageFetcher
 
 _HOUR: Final = 3600.0
 _MAX_CHARS: Final = 20_000

@@ -13,7 +13,8 @@ from typing_extensions import TypeVar
 from tactician.errors import DeclarationError
 from tactician.events import Event
 from tactician.grammar import format_count
-from tactician.llm import AssistantMessage, Message, SystemMessage, ToolResult, UserMessage
+from tactician.llm import AssistantMessage, Message, ToolResult, UserMessage
+from tactician.llm.messages import SystemMessage
 from tactician.runs.context.context import RunContext
 from tactician.runs.outcomes.errors import StreamTimeoutError
 from tactician.runs.outcomes.events import RunCompleted

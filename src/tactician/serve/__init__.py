@@ -3,101 +3,49 @@
 The names are loaded when they are first used, as each of them needs an extra.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tactician.extras import require_extra
+from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
-    from tactician.people import Person, load_people
-    from tactician.serve.a2a import A2aSettings, GrpcSettings, a2a_app
-    from tactician.serve.ag_ui import ag_ui_app
-    from tactician.serve.api import RequestLimits
-    from tactician.serve.application import app
-    from tactician.serve.mcp import ClientModel, ClientRoot, McpPublisher, McpResource, ServedPrompt, list_client_roots
+    from tactician.people.people_file import load_people as load_people
+    from tactician.people.person import Person as Person
+    from tactician.serve.a2a.app import a2a_app as a2a_app
+    from tactician.serve.a2a.settings import A2aSettings as A2aSettings
+    from tactician.serve.a2a.settings import GrpcSettings as GrpcSettings
+    from tactician.serve.ag_ui.endpoint import ag_ui_app as ag_ui_app
+    from tactician.serve.api.serving.guard import RequestLimits as RequestLimits
+    from tactician.serve.application import app as app
+    from tactician.serve.mcp.client_model import ClientModel as ClientModel
+    from tactician.serve.mcp.client_model import list_client_roots as list_client_roots
+    from tactician.serve.mcp.prompts import ServedPrompt as ServedPrompt
+    from tactician.serve.mcp.publisher import McpPublisher as McpPublisher
+    from tactician.serve.mcp.resources import McpResource as McpResource
+else:
+    _find, __dir__, __all__ = export_late(
+        __name__,
+        {
+            "tactician.people.people_file": "load_people",
+            "tactician.people.person": "Person",
+            "tactician.serve.a2a.app": "a2a_app",
+            "tactician.serve.a2a.settings": "A2aSettings GrpcSettings",
+            "tactician.serve.ag_ui.endpoint": "ag_ui_app",
+            "tactician.serve.api.serving.guard": "RequestLimits",
+            "tactician.serve.application": "app",
+            "tactician.serve.mcp.client_model": "ClientModel list_client_roots",
+            "tactician.serve.mcp.prompts": "ServedPrompt",
+            "tactician.serve.mcp.publisher": "McpPublisher",
+            "tactician.serve.mcp.resources": "McpResource",
+        },
+    )
+    _EXTRAS = {
+        "ag_ui_app": "ag-ui",
+        **dict.fromkeys(("A2aSettings", "GrpcSettings", "a2a_app"), "a2a"),
+        **dict.fromkeys(("ClientModel", "McpPublisher", "McpResource", "ServedPrompt", "list_client_roots"), "mcp"),
+    }
 
-__all__ = [
-    "app",
-    "Person",
-    "load_people",
-    "RequestLimits",
-    "ServedPrompt",
-    "ClientModel",
-    "ClientRoot",
-    "list_client_roots",
-    "McpPublisher",
-    "McpResource",
-    "A2aSettings",
-    "GrpcSettings",
-    "a2a_app",
-    "ag_ui_app",
-]
+    def __getattr__(name: str) -> object:
+        from tactician.extras import require_extra
 
-
-def _load_app(name: str) -> object:
-    from tactician.serve import application
-
-    return getattr(application, name)
-
-
-def _load_api(name: str) -> object:
-    from tactician.serve import api
-
-    return getattr(api, name)
-
-
-def _load_people(name: str) -> object:
-    from tactician import people
-
-    return getattr(people, name)
-
-
-def _load_mcp(name: str) -> object:
-    from tactician.serve import mcp
-
-    return getattr(mcp, name)
-
-
-def _load_a2a(name: str) -> object:
-    from tactician.serve import a2a
-
-    return getattr(a2a, name)
-
-
-def _load_ag_ui(name: str) -> object:
-    from tactician.serve import ag_ui
-
-    return getattr(ag_ui, name)
-
-
-_LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
-    "app": ("serve", _load_app),
-    "Person": ("serve", _load_people),
-    "load_people": ("serve", _load_people),
-    "RequestLimits": ("serve", _load_api),
-    "ServedPrompt": ("mcp", _load_mcp),
-    "ClientModel": ("mcp", _load_mcp),
-    "ClientRoot": ("mcp", _load_mcp),
-    "list_client_roots": ("mcp", _load_mcp),
-    "McpPublisher": ("mcp", _load_mcp),
-    "McpResource": ("mcp", _load_mcp),
-    "A2aSettings": ("a2a", _load_a2a),
-    "GrpcSettings": ("a2a", _load_a2a),
-    "a2a_app": ("a2a", _load_a2a),
-    "ag_ui_app": ("ag-ui", _load_ag_ui),
-}
-"""The extra that each name needs, and the function that loads it."""
-
-
-def __getattr__(name: str) -> object:
-    if name not in _LOADERS:
-        raise AttributeError(f"module 'tactician.serve' has no attribute {name!r}")
-    extra, load = _LOADERS[name]
-    with require_extra(extra, f"tactician.serve.{name} needs"):
-        value = load(name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LOADERS})
+        with require_extra(_EXTRAS.get(name, "serve"), f"tactician.serve.{name} needs"):
+            return _find(name)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from tactician.errors import ResponseError
-from tactician.runs import PendingRequest, Response, approve, reject
+from tactician.runs import PendingRequest, approve, reject
+from tactician.runs.outcomes.suspension import Response
 
 
 def read_answer(request: PendingRequest, answer: JsonValue) -> Response:

@@ -19,17 +19,20 @@ from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute, Mount, Route
 from typing_extensions import override
 
-from tactician.agents import planned_spec
+from tactician.agents.planned.specs import planned_spec
 from tactician.frozen import frozen
-from tactician.people import Person
+from tactician.people.person import Person
 from tactician.platform import Platform
 from tactician.runs import Runnable
-from tactician.serve.api import ApiOperation, ApiServer, Callers, RequestLimits, api_routes, create_application
-from tactician.serve.dashboard import dashboard_routes, home_route
+from tactician.serve.api.application import api_routes, create_application
+from tactician.serve.api.serving.guard import Callers, RequestLimits
+from tactician.serve.api.serving.operations import ApiOperation
+from tactician.serve.api.serving.server import ApiServer
+from tactician.serve.dashboard.pages import dashboard_routes, home_route
 from tactician.serve.mounted import MountedServer, check_rights
 
 if TYPE_CHECKING:
-    from tactician.serve.a2a import A2aSettings
+    from tactician.serve.a2a.settings import A2aSettings
 
 _NO_LIMITS: Final = RequestLimits()
 _MCP: Final = "/mcp"
@@ -93,7 +96,7 @@ class _Offer:
 def _list_ag_ui_operations() -> tuple[ApiOperation, ...]:
     if find_spec("ag_ui") is None:
         return ()
-    from tactician.serve.ag_ui import create_operation
+    from tactician.serve.ag_ui.endpoint import create_operation
 
     return (create_operation(),)
 
@@ -101,7 +104,8 @@ def _list_ag_ui_operations() -> tuple[ApiOperation, ...]:
 def _offer_mcp(server: ApiServer, *, lets_callers_approve: bool) -> _Offer:
     if find_spec("mcp") is None:
         return _Offer()
-    from tactician.serve.mcp import McpPublisher, create_user
+    from tactician.serve.mcp.access import create_user
+    from tactician.serve.mcp.publisher import McpPublisher
 
     published = _list_published(server.platform)
     publisher = McpPublisher(server.platform, *published, lets_callers_approve=lets_callers_approve)
@@ -114,7 +118,8 @@ def _offer_a2a(
 ) -> _Offer:
     if url is None or find_spec("a2a") is None:
         return _Offer()
-    from tactician.serve.a2a import A2aSettings, a2a_app
+    from tactician.serve.a2a.app import a2a_app
+    from tactician.serve.a2a.settings import A2aSettings
 
     limits, settings = server.limits, chosen or A2aSettings()
     grpc = settings.grpc and replace(settings.grpc, authentication=_GrpcCallers(callers))

@@ -8,8 +8,10 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tactician.people import Person, Right
-from tactician.serve.api import ApiError, ApiServer, lift_time_limit
+from tactician.people.person import Person, Right
+from tactician.serve.api.serving.server import ApiServer
+from tactician.serve.api.serving.time_limit import lift_time_limit
+from tactician.serve.problems import ApiError
 
 _RIGHTS: Final[tuple[Right, ...]] = ("start", "answer")
 

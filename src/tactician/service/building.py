@@ -6,14 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from tactician.agents import Agent, AgentSettings
-from tactician.documents import DataDocument, DataPath, Problems
-from tactician.llm import JsonSchema, LlmOptions
-from tactician.loop import TASK_OVER, Autonomous
+from tactician.agents import Agent
+from tactician.agents.spec import AgentSettings
+from tactician.documents.data import DataPath
+from tactician.documents.document import DataDocument
+from tactician.documents.problems import Problems
+from tactician.llm import LlmOptions
+from tactician.llm.model import JsonSchema
+from tactician.loop import Autonomous
+from tactician.loop.autonomy import TASK_OVER
 from tactician.names import NameProblem
 from tactician.service.entries import SUBJECT, AgentEntry, FunctionEntry, read_entry
 from tactician.service.names import AgentFileNames
-from tactician.tools import DeclaredTool, ToolExecutor, ToolTraits, as_tool
+from tactician.tools import DeclaredTool, as_tool
+from tactician.tools.declared_tool import ToolExecutor
+from tactician.tools.traits import ToolTraits
 
 T = TypeVar("T")
 

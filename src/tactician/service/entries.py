@@ -8,7 +8,10 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-from tactician.documents import DataDocument, DataPath, DocumentModel, Problems, validate_document
+from tactician.documents.data import DataPath
+from tactician.documents.document import DataDocument
+from tactician.documents.models import DocumentModel, validate_document
+from tactician.documents.problems import Problems
 
 SUBJECT = "The agent is not described correctly"
 # Strict, because "15" where 15 is meant is a mistake that will cost somebody an afternoon elsewhere.

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tactician.agents import Agent
-from tactician.documents import Problems, load_document
+from tactician.documents.document import load_document
+from tactician.documents.problems import Problems
 from tactician.errors import AgentFileError, DocumentError, Problem
 from tactician.platform import Platform
 from tactician.service.building import build

@@ -5,9 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from tactician.llm import Image, MediaModelSource, ModelSource, RoutingOptions, Vector, as_media_source
-from tactician.platform import Picture, read_picture
-from tactician.runs import RunContext, report_model_call
+from tactician.llm import Image, RoutingOptions
+from tactician.llm.embeddings.model import Vector
+from tactician.llm.model_sources import MediaModelSource, ModelSource, as_media_source
+from tactician.platform.conversations.pictures import Picture, read_picture
+from tactician.runs import RunContext
+from tactician.runs.reporting import report_model_call
 
 
 class MediaService(ABC):

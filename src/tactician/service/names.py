@@ -10,10 +10,11 @@ from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from tactician.errors import DeclarationError
-from tactician.llm import JsonSchema
+from tactician.llm.model import JsonSchema
 from tactician.loop import output_type
 from tactician.names import NameProblem, Names
-from tactician.tools import ToolExecutor, as_tool
+from tactician.tools import as_tool
+from tactician.tools.declared_tool import ToolExecutor
 
 
 class AgentFileNames(Names):

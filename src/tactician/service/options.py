@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tactician.llm import LlmOptions
-from tactician.platform import RequestOptions
-from tactician.tools import ToolLike
+from tactician.platform.conversations.request import RequestOptions
+from tactician.tools.toolbox import ToolLike
 
 
 class AgentOptions(RequestOptions, total=False):

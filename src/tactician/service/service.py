@@ -11,7 +11,7 @@ from typing import cast, overload
 from typing_extensions import TypeForm, TypeVar, Unpack, override
 
 from tactician.agents import Agent
-from tactician.chat import find_chatbot
+from tactician.chat.reactive import find_chatbot
 from tactician.conversation import Conversation
 from tactician.errors import (
     AgentNotFoundError,
@@ -21,32 +21,23 @@ from tactician.errors import (
 )
 from tactician.events import Event
 from tactician.grammar import add_article
-from tactician.llm import LanguageModel, ModelSource
-from tactician.platform import (
-    Platform,
-    Request,
-    RequestOptions,
-    Role,
-    create_message,
-    create_model_agent,
-    create_request,
-)
-from tactician.prompts import find_variables, render_variables
-from tactician.runs import (
-    Input,
-    Response,
-    RunContext,
-    Runnable,
-    RunResult,
-    run_blocking,
-    stream_events,
-)
+from tactician.llm import LanguageModel
+from tactician.llm.model_sources import ModelSource
+from tactician.platform import Platform, Request
+from tactician.platform.conversations.conversations import Role, create_message
+from tactician.platform.conversations.request import RequestOptions, create_model_agent, create_request
+from tactician.prompts.variables import find_variables, render_variables
+from tactician.runs import Input, RunContext, Runnable, RunResult
+from tactician.runs.context.threads import run_blocking
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.runnable import stream_events
 from tactician.service.folder import AgentFolder
 from tactician.service.media import MediaService
 from tactician.service.names import AgentFileNames
 from tactician.service.options import AgentOptions, ModelOptions, model_options
 from tactician.suggestions import suggest_options
-from tactician.tools import ToolExecutor, ToolLike
+from tactician.tools.declared_tool import ToolExecutor
+from tactician.tools.toolbox import ToolLike
 
 T = TypeVar("T", default=str)
 _NOTHING: Mapping[str, object] = MappingProxyType({})

@@ -12,7 +12,8 @@ from typing_extensions import TypedDict
 
 from tactician.errors import ConfigurationError
 from tactician.prompts import LlmReference
-from tactician.references import LATE_KINDS, EntryPath, LateKind, WritePath
+from tactician.references.entry_fields import EntryPath
+from tactician.references.late_kinds import LATE_KINDS, LateKind, WritePath
 from tactician.skills.sandbox import ScriptLimits
 from tactician.skills.scripts import ScriptMode
 from tactician.skills.skills import Skills

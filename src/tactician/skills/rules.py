@@ -9,7 +9,7 @@ from typing import Final
 
 from tactician.errors import ToolError
 from tactician.skills.front_matter import FrontMatter, FrontMatterError, FrontValue, split_front_matter
-from tactician.tools import Workspace
+from tactician.tools.builtin.workspace import Workspace
 
 FIELDS: Final = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 FILE_NAMES: Final = ("SKILL.md", "skill.md")

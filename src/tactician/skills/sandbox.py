@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from tactician.frozen import frozen
-from tactician.tools import ProgramLimits
+from tactician.tools.builtin.program_limits import ProgramLimits
 
 _TRIAL_SECONDS: Final = 10
 _ROOTS: Final = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")

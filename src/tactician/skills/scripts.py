@@ -19,7 +19,8 @@ from tactician.skills.sandbox import (
     is_sandbox_available,
 )
 from tactician.skills.skill import Skill
-from tactician.tools import Program, ProgramResult, build_program_environment, run_process_group
+from tactician.tools.builtin.process_group import Program, ProgramResult, run_process_group
+from tactician.tools.builtin.program_limits import build_program_environment
 
 ScriptMode: TypeAlias = Literal["sandbox", "ask", "never"]
 _MAX_ARGUMENTS: Final = 200

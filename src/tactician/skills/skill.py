@@ -14,7 +14,7 @@ from tactician.errors import ToolError
 from tactician.skills.front_matter import FrontMatter, FrontMatterError, FrontValue, read_front_matter
 from tactician.skills.rules import FILE_NAMES, find_skill_file, read_skill_file
 from tactician.suggestions import suggest_options
-from tactician.tools import Workspace
+from tactician.tools.builtin.workspace import Workspace
 
 ResourceKind: TypeAlias = Literal["scripts", "references", "assets"]
 RESOURCE_KINDS: Final[tuple[ResourceKind, ...]] = get_args(ResourceKind)

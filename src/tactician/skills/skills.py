@@ -14,7 +14,7 @@ from typing_extensions import override
 from tactician.errors import DeclarationError, ToolError
 from tactician.grammar import format_count
 from tactician.prompts import LlmReference
-from tactician.references import DEFAULT_SCHEMES, RepositoryAddress, fetch_repository, find_cache_folder
+from tactician.references.git import DEFAULT_SCHEMES, RepositoryAddress, fetch_repository, find_cache_folder
 from tactician.runs import RunContext
 from tactician.skills.loading import load_skills
 from tactician.skills.sandbox import ScriptLimits
@@ -23,7 +23,8 @@ from tactician.skills.skill import Skill
 from tactician.skills.sources import SkillSource
 from tactician.suggestions import did_you_mean, suggest_options
 from tactician.text import replace_surrogates
-from tactician.tools import ProgramResult, Tool, tool
+from tactician.tools import Tool, tool
+from tactician.tools.builtin.process_group import ProgramResult
 
 _MAX_PART: Final = 50_000
 _NOTES: Final = (

@@ -141,9 +141,9 @@ class SqlStore(DocumentStore):
         check_texts(id=id)
         statement = statements.LOAD_STEPS if until is None else statements.LOAD_STEPS_UNTIL
         rows = await self._execute(statement, key_values(collection, id) | {"after": after, "until": until})
-        found = [parse_step(f"{collection}/{id}", row) for row in rows]
-        texts = await self._restore_texts(collection, id, [step.text for step in found])
-        return [replace(step, body=text) for step, text in zip(found, texts, strict=True)] if texts else found
+        steps = [parse_step(f"{collection}/{id}", row) for row in rows]
+        texts = await self._restore_texts(collection, id, [step.text for step in steps])
+        return [replace(step, body=text) for step, text in zip(steps, texts, strict=True)] if texts else steps
 
     async def load_attachment(self, collection: str, id: str, name: str) -> bytes | None:
         """Return the content of a picture or file of a document; see `DocumentStore.load_attachment`."""
@@ -178,8 +178,8 @@ class SqlStore(DocumentStore):
             newest_first=newest_first,
             after=after,
         )
-        found = [parse_document(row) for row in await self._execute(query, {})]
-        return [await self._restore(document) for document in found] if with_bodies else found
+        documents = [parse_document(row) for row in await self._execute(query, {})]
+        return [await self._restore(document) for document in documents] if with_bodies else documents
 
     async def count_statuses(self, collection: str) -> dict[str, int]:
         """Return the number of documents of a collection with each status."""

@@ -2,6 +2,6 @@
 
 from tactician.testing.clock import FakeClock
 from tactician.testing.fakes import FakeContext
-from tactician.testing.scripted import ScriptedModel, ScriptError, Step, ToolCall, When
+from tactician.testing.scripted import ScriptedModel, ScriptError, ToolCall
 
-__all__ = ["ScriptedModel", "ToolCall", "Step", "When", "ScriptError", "FakeContext", "FakeClock"]
+__all__ = ["FakeClock", "FakeContext", "ScriptError", "ScriptedModel", "ToolCall"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tactician.llm import as_model_source
-from tactician.process import AgentProcess, Blackboard, OperationContext, PlannedAgentSpec
+from tactician.llm.model_sources import as_model_source
+from tactician.process import AgentProcess, Blackboard, OperationContext
+from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.runs import RunContext, Services
 from tactician.suggestions import suggest_options
 from tactician.testing.scripted import ScriptedModel
-from tactician.tools import ToolGroup, ToolGroups
+from tactician.tools import ToolGroup
+from tactician.tools.group_registry import ToolGroups
 
 
 @suggest_options

@@ -10,18 +10,9 @@ from pydantic_core import to_json
 
 from tactician.ai import Ai
 from tactician.grammar import format_count
-from tactician.llm import (
-    AssistantMessage,
-    Delta,
-    Features,
-    ModelRequest,
-    ModelResponse,
-    Text,
-    TextDelta,
-    ToolCallDelta,
-    Usage,
-)
+from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse, Text, Usage
 from tactician.llm import ToolCall as CalledTool
+from tactician.llm.model import Delta, TextDelta, ToolCallDelta
 from tactician.model_classes import is_model
 from tactician.suggestions import suggest_options
 from tactician.testing.matching import RequestMatch

@@ -10,7 +10,9 @@ from typing import ClassVar, Generic, TypeVar
 from tactician.events import Event
 from tactician.frozen import frozen
 from tactician.grammar import add_article
-from tactician.runs import ProducedArtifact, RunContext, deliver_produced
+from tactician.runs import RunContext
+from tactician.runs.context.artifacts import ProducedArtifact
+from tactician.runs.life.kept_artifacts import deliver_produced
 from tactician.tools.attachments import find_attachments
 from tactician.tools.tool import ToolOutput, describe_result
 

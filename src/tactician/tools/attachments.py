@@ -8,7 +8,8 @@ from typing import Final
 
 from tactician.errors import ToolError
 from tactician.grammar import format_count
-from tactician.llm import Document, Image, check_images
+from tactician.llm import Document, Image
+from tactician.llm.image_checks import check_images
 from tactician.tools.tool import ToolOutput, as_text
 
 _TEXTS: Final = ("text/", "application/json", "application/xml", "application/yaml")

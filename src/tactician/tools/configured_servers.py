@@ -14,7 +14,7 @@ from tactician.tools.selection import matches_name
 from tactician.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from tactician.config import McpServerSettings
+    from tactician.config.settings import McpServerSettings
 
 CreateServer: TypeAlias = "Callable[[str, McpServerSettings], ToolProvider]"
 SERVERS: Final[Port[CreateServer]] = Port("mcp servers")

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from tactician.errors import ToolError
-from tactician.llm import JsonSchema, ToolCall, ToolSpec
+from tactician.llm import ToolCall
+from tactician.llm.model import JsonSchema, ToolSpec
 from tactician.runs import RunContext
 from tactician.tools.artifacts import deliver_result
 from tactician.tools.schema_check import SchemaCheck

@@ -13,8 +13,10 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from typing_extensions import TypedDict
 
 from tactician.errors import DeclarationError, InvalidArgumentsError
-from tactician.llm import JsonSchema, ToolSpec
-from tactician.runs import RunContext, find_run_parameter, in_thread
+from tactician.llm.model import JsonSchema, ToolSpec
+from tactician.runs import RunContext
+from tactician.runs.context.parameters import find_run_parameter
+from tactician.runs.context.threads import in_thread
 from tactician.tools.artifacts import deliver_result
 from tactician.tools.result_types import is_structured
 from tactician.tools.signature import find_caller_namespace, parse_docstring, resolve_hints

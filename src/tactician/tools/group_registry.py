@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.runs import RunContext
 from tactician.tools.configured_servers import create_common_groups, create_server_groups
@@ -23,7 +23,7 @@ from tactician.tools.provider import OpenProviders, ToolProvider
 from tactician.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from tactician.config import ToolGroupSettings
+    from tactician.config.settings import ToolGroupSettings
 
 
 class ToolGroups(Mapping[str, ToolGroup]):
@@ -79,7 +79,10 @@ class ToolGroups(Mapping[str, ToolGroup]):
             settings = load_settings()
             self._servers = create_server_groups(settings.mcp)
             self._common = create_common_groups(self._servers)
-            self._selected = {name: self._create_selection(name, one) for name, one in settings.tool_groups.items()}
+            self._selected = {
+                name: self._create_selection(name, group_settings)
+                for name, group_settings in settings.tool_groups.items()
+            }
         if twice := self._selected.keys() & self._registered.keys():
             raise ConfigurationError(
                 f"tactician.toml: tool_groups: a group of the name {', '.join(sorted(twice))} is registered by the "

@@ -202,6 +202,6 @@ def create_math_group() -> ToolGroup:
 
 
 def _load_math() -> ToolSource:
-    from tactician.tools.builtin import MathTools
+    from tactician.tools.builtin.math_tools import MathTools
 
     return MathTools()

@@ -11,7 +11,7 @@ from typing_extensions import TypeVar
 
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
-from tactician.llm import ToolSpec
+from tactician.llm.model import ToolSpec
 from tactician.runs import Input, RunContext, Runnable
 from tactician.tools.artifacts import deliver_result
 from tactician.tools.function import create_arguments_error, remove_titles

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic_core import from_json
 
 from tactician.errors import ConfigurationError, InvalidArgumentsError
-from tactician.llm import JsonSchema
+from tactician.llm.model import JsonSchema
 from tactician.text import replace_surrogates
 from tactician.tools.bounded_schema import TooManyChecksError, check_schema, find_mistakes
 

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from tactician.errors import DeclarationError
-from tactician.llm import JsonSchema, ToolSpec
+from tactician.llm.model import JsonSchema, ToolSpec
 from tactician.runs import RunContext
 from tactician.tools.tool import Tool, ToolOutput, is_tool_name
 from tactician.tools.toolbox import require_declared_tools

@@ -8,7 +8,8 @@ from typing import Self
 
 from tactician.context_format import write_json
 from tactician.frozen import frozen
-from tactician.llm import Document, Image, JsonSchema, ToolCall, ToolResult, ToolSpec
+from tactician.llm import Document, Image, ToolCall, ToolResult
+from tactician.llm.model import JsonSchema, ToolSpec
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
 from tactician.tools.traits import NO_TRAITS, ToolTraits

@@ -8,9 +8,11 @@ from typing import TypeAlias
 
 from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, Replan, ToolError
 from tactician.frozen import frozen
-from tactician.llm import ToolCall, ToolResult, ToolSpec
+from tactician.llm import ToolCall, ToolResult
+from tactician.llm.model import ToolSpec
 from tactician.loggers import get_logger
-from tactician.runs import RunContext, Runnable, reset_current, set_current
+from tactician.runs import RunContext, Runnable
+from tactician.runs.context.context import reset_current, set_current
 from tactician.suggestions import did_you_mean
 from tactician.text import describe_error, replace_surrogates
 from tactician.tools.arguments import repair_arguments

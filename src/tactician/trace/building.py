@@ -9,8 +9,12 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from tactician.events import Event, OpenSpan, OpenSpans, SpanFacts, SpanKind, encode
-from tactician.llm import Usage, UsageTally
+from tactician.events import Event
+from tactician.events.encoding import encode
+from tactician.events.span_facts import SpanFacts, SpanKind
+from tactician.events.spans import OpenSpan, OpenSpans
+from tactician.llm import Usage
+from tactician.llm.usage import UsageTally
 from tactician.trace.node import ModelUse, TraceNode, TraceNote, TracePause
 from tactician.trace.run_ids import RunIds
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import JsonValue
 
-from tactician.diagrams import Diagram, DiagramEdge, DiagramNode, NodeStatus, to_svg
-from tactician.events import SpanKind
+from tactician.diagrams.diagram import Diagram, DiagramEdge, DiagramNode, NodeStatus
+from tactician.diagrams.svg import to_svg
+from tactician.events.span_facts import SpanKind
 from tactician.frozen import frozen
 from tactician.text import escape_controls
 from tactician.trace.figures import format_cost, format_moment, format_seconds, format_tokens

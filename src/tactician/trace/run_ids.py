@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tactician.events import Event, SpanKind
+from tactician.events import Event
+from tactician.events.span_facts import SpanKind
 
 
 class RunIds:

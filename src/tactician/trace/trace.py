@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from tactician.events import Event, encode
+from tactician.events import Event
+from tactician.events.encoding import encode
 from tactician.trace.node import ModelUse, TraceNode, merge_uses, sum_uses
 
 

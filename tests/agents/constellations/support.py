@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tactician import Agent, RunContext, RunResult, tool
-from tactician.events import Event, EventListener
-from tactician.llm import SystemMessage
+from tactician.events import Event
+from tactician.events.bus import EventListener
+from tactician.llm.messages import SystemMessage
 from tactician.stores import MemoryStore
-from tactician.testing import ScriptedModel, Step, ToolCall
-from tactician.tools import ToolLike
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
+from tactician.tools.toolbox import ToolLike
 
 
 def surroundings(sink: EventListener | None = None) -> RunContext:

@@ -10,7 +10,8 @@ from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.guardrails import GuardrailError, GuardrailResult
 from tactician.loop import TurnStarted
 from tactician.runs import BudgetError, RunCompleted, RunContext, TurnLimitError
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tests.agents.constellations.support import prompts_of, says, script_of, surroundings, system_of, told
 
 TO_ENGINEERING = ToolCall("invoke_vp_engineering_supervisor", request="build it")

@@ -12,7 +12,7 @@ from tactician.errors import DeclarationError
 from tactician.llm import AssistantMessage, Message, Text, ToolCall, UserMessage
 from tactician.loop import TurnStarted
 from tactician.runs import BudgetError, RunCompleted, RunError
-from tactician.testing import Step
+from tactician.testing.scripted import Step
 from tests.agents.constellations.support import prompts_of, says, script_of, surroundings, system_of, told
 
 

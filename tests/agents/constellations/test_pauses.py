@@ -26,7 +26,8 @@ from tactician.errors import RunNotFoundError
 from tactician.events import Event
 from tactician.llm import ToolResult
 from tactician.runs import RunError, RunSuspended
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tests.agents.constellations.support import facts_of, payer, prompts_of, says, script_of, surroundings
 
 

@@ -24,10 +24,11 @@ from tactician import (
     runnable,
 )
 from tactician.events import Event
-from tactician.llm import ModelRequest, adapt_request
+from tactician.llm import ModelRequest
+from tactician.llm.request_adapter import adapt_request
 from tactician.loop import ToolReturned, TurnStarted
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import snake_case
+from tactician.tools.tool import snake_case
 from tests.agents.constellations.support import says, surroundings
 from tests.support.rules import Refused
 from tests.support.strict_servers import SITES

@@ -24,10 +24,12 @@ from tactician import (
 from tactician.agents import RouteChosen
 from tactician.errors import DeclarationError, ModelServerError
 from tactician.events import Event
-from tactician.llm import AssistantMessage, Features, Image, LlmOptions, SystemMessage, Text
+from tactician.llm import AssistantMessage, Features, Image, LlmOptions, Text
+from tactician.llm.messages import SystemMessage
 from tactician.loop import TextReceived, TurnStarted
 from tactician.runs import BudgetError, RoutingError, RunCompleted
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tests.agents.constellations.support import prompts_of, says, script_of, surroundings, told
 
 

@@ -13,7 +13,8 @@ from tactician.events import Event
 from tactician.llm import ToolResult, UserMessage
 from tactician.loop import TurnStarted
 from tactician.runs import BudgetError, RunCompleted, TurnLimitError
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tests.agents.constellations.support import prompts_of, says, script_of, surroundings, system_of, told
 
 WRITE = ToolCall("invoke_code_writer", request="write a sort")

@@ -26,13 +26,15 @@ from tactician import (
     state,
 )
 from tactician.agents import PlannedAgent, Planner
-from tactician.agents.supervision import supervise
+from tactician.agents.supervision.supervised_agent import supervise
 from tactician.errors import GoalNotReachedError, Replan
 from tactician.events import Event
-from tactician.llm import ModelRequest, ModelResponse, ToolResult, ToolSpec
+from tactician.llm import ModelRequest, ModelResponse, ToolResult
+from tactician.llm.model import ToolSpec
 from tactician.process import ActionCompleted, ActionStarted, AgentProcess, ProcessFailedError, ask_human
 from tactician.runs import BudgetError
-from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tests.support.stored import JsonStore, respond, resume
 
 

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 from tactician import RunContext
 from tactician.errors import ModelError
-from tactician.events import EventListener
-from tactician.llm import EmbeddingModel, EmbeddingOptions, Embeddings, Usage
+from tactician.events.bus import EventListener
+from tactician.llm import EmbeddingModel, Usage
+from tactician.llm.embeddings.model import EmbeddingOptions, Embeddings
 from tactician.stores import DocumentStore
 from tactician.testing import FakeClock, ScriptedModel
 

@@ -20,21 +20,16 @@ from tactician import (
     Workflow,
     days,
 )
-from tactician.ensemble import (
-    EnsembleDefinitionError,
-    ReflectionInput,
-    ReflectionStrategy,
-    ScopedMemory,
-    ScopeEntry,
-    TaskFailedError,
-    TaskInput,
-)
+from tactician.ensemble import EnsembleDefinitionError, ReflectionInput, ScopeEntry, TaskFailedError, TaskInput
+from tactician.ensemble.learning.reflection import ReflectionStrategy
+from tactician.ensemble.learning.scoped_memory import ScopedMemory
 from tactician.errors import ModelError, StoreError
 from tactician.guardrails import failed
 from tactician.llm import ModelRequest, ModelResponse
 from tactician.platform import Worker
 from tactician.runs import RunContext
-from tactician.stores import Lease, MemoryStore, StoredDocument
+from tactician.stores import MemoryStore
+from tactician.stores.document import Lease, StoredDocument
 from tactician.testing import FakeClock, ScriptedModel
 from tests.ensemble.learning.support import TopicEmbeddings, now, over
 from tests.ensemble.support import places_of, prompt_of

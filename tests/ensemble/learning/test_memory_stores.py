@@ -17,9 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician import InProcessMemory, RunContext, Scope, SqlMemory, days
-from tactician.ensemble import ScopedMemory, ScopeEntry
+from tactician.ensemble import ScopeEntry
+from tactician.ensemble.learning.scoped_memory import ScopedMemory
 from tactician.errors import ConfigurationError, StoredStateError
-from tactician.stores import MemoryStore, StoredDocument
+from tactician.stores import MemoryStore
+from tactician.stores.document import StoredDocument
 from tactician.testing import FakeClock
 from tests.ensemble.learning.support import TopicEmbeddings, now, over
 

@@ -18,7 +18,8 @@ from tactician import (
     Scope,
     Task,
 )
-from tactician.ensemble import ExitReason, ReflectionInput, ScopedMemory
+from tactician.ensemble import ExitReason, ReflectionInput
+from tactician.ensemble.learning.scoped_memory import ScopedMemory
 from tactician.runs import PendingRequest
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel

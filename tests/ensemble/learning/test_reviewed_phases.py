@@ -22,7 +22,8 @@ from tactician import (
     Task,
     Workflow,
 )
-from tactician.ensemble import PhaseReviewError, ReflectionInput, ScopedMemory, TaskInput
+from tactician.ensemble import PhaseReviewError, ReflectionInput, TaskInput
+from tactician.ensemble.learning.scoped_memory import ScopedMemory
 from tactician.platform import Worker
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician import PhaseDecision
-from tactician.loop import InvalidOutput, output_type
+from tactician.loop import output_type
+from tactician.loop.output import InvalidOutput
 
 READER = output_type(PhaseDecision)
 FEEDBACK = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), min_size=1).map(str.strip)

@@ -25,9 +25,9 @@ from tactician.ensemble import (
     PhaseReviewed,
     PhaseReviewError,
     PhaseStarted,
-    Reviewer,
     TaskInput,
 )
+from tactician.ensemble.reviews.reviewers import Reviewer
 from tactician.errors import ResponseError
 from tactician.events import Event
 from tactician.runs import PendingRequest, RequestAnswered, RunContext

@@ -10,7 +10,8 @@ import pytest
 from tactician import Ensemble, Phase, PhaseReview, Platform, RunStatus, Task
 from tactician.ensemble import TaskFailedError
 from tactician.platform import Worker
-from tactician.runs import RunStore, keep_responses
+from tactician.runs.life.execution import keep_responses
+from tactician.runs.progress.store import RunStore
 from tactician.testing import ScriptedModel
 from tests.serve.api.serving import served
 from tests.support.stored import JsonStore, load_record

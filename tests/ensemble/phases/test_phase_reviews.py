@@ -28,9 +28,9 @@ from tactician.ensemble import (
     TaskFailed,
     TaskFailedError,
     TaskInput,
-    TaskLike,
     TaskStarted,
 )
+from tactician.ensemble.tasks.task import TaskLike
 from tactician.events import Event
 from tactician.runs import PendingRequest
 from tactician.testing import ScriptedModel

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from tactician import Agent, Ensemble, Loop, Platform, Review, RunStatus, Task, approve, tool
-from tactician.ensemble import AskPerson, TaskLike
+from tactician.ensemble import AskPerson
+from tactician.ensemble.tasks.task import TaskLike
 from tactician.events import Event
-from tactician.runs import PendingRequest, RequestAnswered, Response
+from tactician.runs import PendingRequest, RequestAnswered
+from tactician.runs.outcomes.suspension import Response
 from tactician.testing import ScriptedModel, ToolCall
 from tests.ensemble.support import over
 from tests.support.stored import JsonStore

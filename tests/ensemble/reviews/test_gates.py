@@ -39,7 +39,8 @@ from tactician.ensemble import (
 )
 from tactician.errors import ResponseError, TacticianError
 from tactician.events import Event
-from tactician.runs import PendingRequest, Response
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Response
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tests.ensemble.support import over, prompt_of
 from tests.support.stored import JsonStore

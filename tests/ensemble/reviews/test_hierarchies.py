@@ -23,12 +23,14 @@ from tactician.ensemble import (
     ConstraintViolationError,
     EnsembleResult,
     ExitReason,
-    Reviewer,
     ReviewRejectedError,
     TaskFailedError,
 )
-from tactician.runs import PendingRequest, Response
-from tactician.testing import FakeClock, ScriptedModel, Step, ToolCall
+from tactician.ensemble.reviews.reviewers import Reviewer
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Response
+from tactician.testing import FakeClock, ScriptedModel, ToolCall
+from tactician.testing.scripted import Step
 from tests.ensemble.support import cashier, over, prompt_of, says
 from tests.support.stored import JsonStore
 

@@ -13,7 +13,7 @@ from tactician import Ensemble, Platform, Review, ReviewDecision, RunStatus, Tas
 from tactician.ensemble import TaskInput
 from tactician.guardrails import GuardrailResult
 from tactician.platform import Worker
-from tactician.runs import RunRecord
+from tactician.runs.progress.record import RunRecord
 from tactician.testing import ScriptedModel
 from tests.support.stored import JsonStore, load_record
 

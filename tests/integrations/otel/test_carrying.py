@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from tactician import Agent, Platform, RunContext, RunStatus, UserInput, achieves_goal, action, approve, planned_agent
 from tactician.platform import Worker
 from tactician.process import ProcessStatus, ask_human
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import tool

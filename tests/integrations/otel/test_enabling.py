@@ -19,7 +19,7 @@ from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tactician import Agent, Platform
-from tactician.config import load_settings
+from tactician.config.loading import load_settings
 from tactician.errors import ConfigurationError, MissingExtraError
 from tactician.integrations import otel
 from tactician.testing import ScriptedModel

@@ -26,17 +26,8 @@ from tactician import (
     planned_agent,
 )
 from tactician.errors import ModelServerError
-from tactician.llm import (
-    Deployment,
-    EmbeddingModel,
-    EmbeddingOptions,
-    Embeddings,
-    Image,
-    ModelRouter,
-    Text,
-    Usage,
-    UserMessage,
-)
+from tactician.llm import Deployment, EmbeddingModel, Image, ModelRouter, Text, Usage, UserMessage
+from tactician.llm.embeddings.model import EmbeddingOptions, Embeddings
 from tactician.planning import PlanningBudget
 from tactician.process import ProcessStatus
 from tactician.runs import report_retrieval

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanContext
 
-from tactician.events import EventListener
+from tactician.events.bus import EventListener
 from tactician.integrations.otel import create_listener
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.llm.embeddings import BatchLimits, EmbeddingOptions
 from tactician.llm.embeddings.batching import check_sizes, split_batches
+from tactician.llm.embeddings.model import BatchLimits, EmbeddingOptions
 
 TEXTS = st.lists(st.text(min_size=1, max_size=20).filter(lambda text: text.isprintable()), max_size=30)
 

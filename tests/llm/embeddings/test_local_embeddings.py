@@ -19,7 +19,8 @@ from tactician.errors import (
     ModelTimeoutError,
 )
 from tactician.llm import EmbeddedModel, LlmOptions, ModelRequest, UserMessage, embedded
-from tactician.llm.embeddings import EmbeddingModel, EmbeddingOptions, LocalEmbeddingModel, Vector
+from tactician.llm.embeddings.local import LocalEmbeddingModel
+from tactician.llm.embeddings.model import EmbeddingModel, EmbeddingOptions, Vector
 
 pytestmark = [
     pytest.mark.embedded,
@@ -175,7 +176,7 @@ async def test_missing_weights_name_what_to_install(monkeypatch: pytest.MonkeyPa
 
 def test_it_says_nothing_on_the_terminal() -> None:
     script = (
-        "import asyncio; from tactician.llm.embeddings import LocalEmbeddingModel;"
+        "import asyncio; from tactician.llm.embeddings.local import LocalEmbeddingModel;"
         "print(len(asyncio.run(LocalEmbeddingModel().embed_one('hi'))))"
     )
     run = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, timeout=60)

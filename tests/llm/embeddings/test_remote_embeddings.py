@@ -19,8 +19,12 @@ from tactician.errors import (
     ModelTimeoutError,
     RateLimitError,
 )
-from tactician.llm import PROVIDERS, Provider, ProviderAccess, Usage
-from tactician.llm.embeddings import BatchLimits, EmbeddingModel, EmbeddingOptions, RemoteEmbeddingModel
+from tactician.llm import Usage
+from tactician.llm.embeddings.model import BatchLimits, EmbeddingModel, EmbeddingOptions
+from tactician.llm.embeddings.remote import RemoteEmbeddingModel
+from tactician.llm.provider import Provider
+from tactician.llm.provider_access import ProviderAccess
+from tactician.llm.providers import PROVIDERS
 from tests.support.chat_server import ChatServer, Received, Reply, answers, fails
 
 KEY = "sk-very-secret"

@@ -20,8 +20,11 @@ from tactician.errors import (
     ModelTimeoutError,
     UnsupportedFeatureError,
 )
-from tactician.llm import PROVIDERS, Endpoint, Image, Provider, ProviderAccess
+from tactician.llm import Endpoint, Image
 from tactician.llm.images import ImageModel, RemoteImageModel
+from tactician.llm.provider import Provider
+from tactician.llm.provider_access import ProviderAccess
+from tactician.llm.providers import PROVIDERS
 from tests.support.chat_server import ChatServer, answers, fails
 
 KEY = "sk-very-secret"

@@ -40,17 +40,14 @@ from tactician.llm import (
     LlmOptions,
     ModelRequest,
     ModelResponse,
-    OutputSpec,
     Text,
-    TextDelta,
     Thinking,
     ToolCall,
-    ToolCallDelta,
     ToolResult,
-    ToolSpec,
     Usage,
     UserMessage,
 )
+from tactician.llm.model import OutputSpec, TextDelta, ToolCallDelta, ToolSpec
 from tactician.llm.pydantic_ai_adapter import PydanticAiModel
 
 HI = ModelRequest((UserMessage("hi"),))

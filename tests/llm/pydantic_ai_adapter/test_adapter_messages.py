@@ -15,18 +15,14 @@ from tactician.llm import (
     Image,
     LlmOptions,
     ModelRequest,
-    OutputSpec,
-    ProviderItem,
-    SystemMessage,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
-    ToolSpec,
     UserMessage,
-    messages_from_json,
-    messages_to_json,
 )
+from tactician.llm.messages import ProviderItem, SystemMessage, messages_from_json, messages_to_json
+from tactician.llm.model import OutputSpec, ToolSpec
 from tactician.llm.pydantic_ai_adapter import PydanticAiModel
 
 HI = ModelRequest((UserMessage("hi"),))

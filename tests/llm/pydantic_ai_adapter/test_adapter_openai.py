@@ -33,18 +33,14 @@ from tactician.llm import (
     LlmOptions,
     ModelRequest,
     ModelResponse,
-    OutputSpec,
-    SystemMessage,
     Text,
-    TextDelta,
-    ThinkingDelta,
     ToolCall,
-    ToolCallDelta,
     ToolResult,
-    ToolSpec,
     Usage,
     UserMessage,
 )
+from tactician.llm.messages import SystemMessage
+from tactician.llm.model import OutputSpec, TextDelta, ThinkingDelta, ToolCallDelta, ToolSpec
 from tactician.llm.pydantic_ai_adapter import PydanticAiModel
 from tests.support.chat_server import (
     ChatServer,

@@ -9,20 +9,9 @@ from typing import Any, TypeAlias, TypeVar
 
 from tactician.clock import Timer
 from tactician.errors import ModelError
-from tactician.llm import (
-    AssistantMessage,
-    Delta,
-    Features,
-    FinishReason,
-    LlmOptions,
-    ModelRequest,
-    ModelResponse,
-    Text,
-    TextDelta,
-    Usage,
-    UserMessage,
-)
-from tactician.llm.routing import Deployment
+from tactician.llm import AssistantMessage, Features, LlmOptions, ModelRequest, ModelResponse, Text, Usage, UserMessage
+from tactician.llm.model import Delta, FinishReason, TextDelta
+from tactician.llm.routing.deployment import Deployment
 
 T = TypeVar("T")
 Outcome: TypeAlias = ModelResponse | ModelError | None

@@ -5,7 +5,9 @@ import asyncio
 import pytest
 
 from tactician.errors import ModelServerError
-from tactician.llm.routing import CircuitBreakerPolicy, Deployment, ModelRouter
+from tactician.llm.routing.deployment import Deployment
+from tactician.llm.routing.router import ModelRouter
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed, settled, together, virtual
 
 

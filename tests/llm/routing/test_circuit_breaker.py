@@ -12,7 +12,11 @@ from tactician.errors import (
     RateLimitError,
 )
 from tactician.llm import ModelRequest
-from tactician.llm.routing import NO_RETRY, CircuitBreakerPolicy, Deployment, ModelRetryPolicy, ModelRouter, RetryRule
+from tactician.llm.routing.deployment import Deployment
+from tactician.llm.routing.retries import NO_RETRY, ModelRetryPolicy
+from tactician.llm.routing.router import ModelRouter
+from tactician.resilience.backoff import RetryRule
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed, settled, together, virtual
 
 DOWN = ModelServerError("down", status=503)

@@ -4,7 +4,10 @@ import pytest
 
 from tactician.errors import ModelServerError, ModelTimeoutError
 from tactician.llm import ModelResponse
-from tactician.llm.routing import CircuitBreakerPolicy, Deployment, ModelRetryPolicy, ModelRouter
+from tactician.llm.routing.deployment import Deployment
+from tactician.llm.routing.retries import ModelRetryPolicy
+from tactician.llm.routing.router import ModelRouter
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, together, virtual
 
 SHORT = ModelRetryPolicy(deadline=10.0)

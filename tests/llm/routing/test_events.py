@@ -8,20 +8,24 @@ import pytest
 
 from tactician import Agent, RunContext
 from tactician.errors import ModelServerError, RateLimitError
-from tactician.events import Event, EventBus, EventEmitter, EventListener
+from tactician.events import Event
+from tactician.events.bus import EventBus, EventEmitter, EventListener
 from tactician.llm import (
     CircuitClosed,
     CircuitOpened,
     Features,
     ModelFellBack,
     ModelResponse,
-    OutputSpec,
     RequestDelayed,
     RequestRetried,
     RequestRouted,
 )
-from tactician.llm.routing import NO_RETRY, CircuitBreakerPolicy, Deployment, ModelRetryPolicy, ModelRouter
+from tactician.llm.model import OutputSpec
+from tactician.llm.routing.deployment import Deployment
+from tactician.llm.routing.retries import NO_RETRY, ModelRetryPolicy
+from tactician.llm.routing.router import ModelRouter
 from tactician.loop import TurnStarted
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, together, virtual
 
 DOWN = ModelServerError("down", status=503)

@@ -15,8 +15,11 @@ from tactician.errors import (
     RateLimitError,
     UnknownModelError,
 )
-from tactician.llm import Features, LlmOptions, ModelRequest, TextDelta, ToolSpec, UserMessage
-from tactician.llm.routing import CircuitBreakerPolicy, Deployment, ModelRouter
+from tactician.llm import Features, LlmOptions, ModelRequest, UserMessage
+from tactician.llm.model import TextDelta, ToolSpec
+from tactician.llm.routing.deployment import Deployment
+from tactician.llm.routing.router import ModelRouter
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tests.llm.routing.support import ALL, FakeClock, FakeModel, answer, ask, deployed, virtual
 
 DOWN = ModelServerError("down", status=503)

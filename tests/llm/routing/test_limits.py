@@ -10,16 +10,13 @@ from hypothesis import strategies as st
 
 from tactician.errors import ConfigurationError, ModelServerError, RateLimitError
 from tactician.llm import ModelRequest
-from tactician.llm.routing import (
-    CircuitBreakerPolicy,
-    Deployment,
-    ModelRetryPolicy,
-    ModelRouter,
-    RetryRule,
-    deployment_pool,
-)
-from tactician.llm.routing.deployment import CallLimits
+from tactician.llm.routing import deployment_pool
+from tactician.llm.routing.deployment import CallLimits, Deployment
 from tactician.llm.routing.deployment_state import DeploymentState
+from tactician.llm.routing.retries import ModelRetryPolicy
+from tactician.llm.routing.router import ModelRouter
+from tactician.resilience.backoff import RetryRule
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, settled, together, virtual
 from tests.support.effort import examples
 

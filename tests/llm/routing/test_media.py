@@ -18,27 +18,15 @@ from tactician.errors import (
     UnsupportedFeatureError,
 )
 from tactician.events import Event
-from tactician.llm import (
-    EmbeddingModel,
-    EmbeddingOptions,
-    Embeddings,
-    GeneratedImages,
-    Image,
-    ImageModel,
-    ImageOptions,
-    MediaModelSource,
-    RoutingOptions,
-    Usage,
-)
-from tactician.llm.embeddings import BatchLimits
-from tactician.llm.routing import (
-    CircuitBreakerPolicy,
-    CircuitOpened,
-    Deployment,
-    ModelRetryPolicy,
-    ModelRouter,
-    RequestRouted,
-)
+from tactician.llm import EmbeddingModel, Image, ImageModel, RoutingOptions, Usage
+from tactician.llm.embeddings.model import BatchLimits, EmbeddingOptions, Embeddings
+from tactician.llm.images import GeneratedImages, ImageOptions
+from tactician.llm.model_sources import MediaModelSource
+from tactician.llm.routing.deployment import Deployment
+from tactician.llm.routing.events import CircuitOpened, RequestRouted
+from tactician.llm.routing.retries import ModelRetryPolicy
+from tactician.llm.routing.router import ModelRouter
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, ask, together, virtual
 
 DOWN = ModelServerError("down", status=500)

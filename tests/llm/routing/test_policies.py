@@ -4,7 +4,11 @@ from collections import Counter
 import pytest
 
 from tactician.errors import ConfigurationError, ModelServerError
-from tactician.llm.routing import CircuitBreakerPolicy, Deployment, ModelRetryPolicy, ModelRouter, RetryRule
+from tactician.llm.routing.deployment import Deployment
+from tactician.llm.routing.retries import ModelRetryPolicy
+from tactician.llm.routing.router import ModelRouter
+from tactician.resilience.backoff import RetryRule
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed, settled, together, virtual
 
 
@@ -152,7 +156,7 @@ async def test_sessions_that_wait_for_an_instance_move_when_its_circuit_opens(cl
 
 @virtual
 async def test_a_policy_of_ones_own_is_asked(clock: FakeClock) -> None:
-    from tactician.llm.routing import RoundRobin
+    from tactician.llm.routing.policies import RoundRobin
 
     class Last(RoundRobin):
         def pick(self, states, is_ready):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202

@@ -3,7 +3,9 @@
 import pytest
 
 from tactician.errors import ModelServerError, RateLimitError
-from tactician.llm.routing import CircuitBreakerPolicy, Deployment, ModelRouter
+from tactician.llm.routing.deployment import Deployment
+from tactician.llm.routing.router import ModelRouter
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed, virtual
 
 DOWN = ModelServerError("down", status=503)

@@ -15,18 +15,13 @@ from tactician.errors import (
     ModelTimeoutError,
     RateLimitError,
 )
-from tactician.llm import (
-    AssistantMessage,
-    LlmOptions,
-    ModelPrice,
-    ModelRequest,
-    ModelResponse,
-    OutputSpec,
-    ToolCall,
-    UsageTally,
-    UserMessage,
-)
-from tactician.llm.routing import NO_RETRY, CircuitBreakerPolicy, ModelRetryPolicy, ModelRouter, RetryRule
+from tactician.llm import AssistantMessage, LlmOptions, ModelPrice, ModelRequest, ModelResponse, ToolCall, UserMessage
+from tactician.llm.model import OutputSpec
+from tactician.llm.routing.retries import NO_RETRY, ModelRetryPolicy
+from tactician.llm.routing.router import ModelRouter
+from tactician.llm.usage import UsageTally
+from tactician.resilience.backoff import RetryRule
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, together, virtual
 
 NO_RESTS = CircuitBreakerPolicy(failure_threshold=0)

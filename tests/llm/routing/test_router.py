@@ -11,7 +11,10 @@ from tactician.clock import SystemClock
 from tactician.errors import ConfigurationError, ModelServerError, ModelTimeoutError, UnknownModelError
 from tactician.llm import Features, Image, LanguageModel, LlmOptions, ModelRequest, Usage, UserMessage
 from tactician.llm.messages import AssistantMessage, SystemMessage, Text, ToolCall, ToolResult
-from tactician.llm.routing import Deployment, DeploymentStatus, ModelRetryPolicy, ModelRouter, estimate_tokens
+from tactician.llm.routing.deployment import Deployment, DeploymentStatus
+from tactician.llm.routing.retries import ModelRetryPolicy
+from tactician.llm.routing.router import ModelRouter
+from tactician.llm.routing.token_estimate import estimate_tokens
 from tests.llm.routing.support import ALL, FakeClock, FakeModel, answer, ask, deployed, settled, together, virtual
 
 

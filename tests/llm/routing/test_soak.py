@@ -12,7 +12,10 @@ import pytest
 from tactician.errors import ModelConnectionError, ModelError, ModelServerError, RateLimitError
 from tactician.events import Event
 from tactician.llm import CircuitClosed, CircuitOpened, ModelRequest, ModelResponse, RequestRouted
-from tactician.llm.routing import CircuitBreakerPolicy, Deployment, ModelRouter, PolicyName
+from tactician.llm.routing.deployment import Deployment
+from tactician.llm.routing.policies import PolicyName
+from tactician.llm.routing.router import ModelRouter
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask
 from tests.support.effort import EFFORT
 

@@ -11,7 +11,9 @@ from tactician.errors import (
     ModelTimeoutError,
     RateLimitError,
 )
-from tactician.llm.routing import CircuitBreakerPolicy, ModelRetryPolicy, ModelRouter
+from tactician.llm.routing.retries import ModelRetryPolicy
+from tactician.llm.routing.router import ModelRouter
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed
 
 POLICY = ModelRetryPolicy(statuses=frozenset({409, 429, 503}))

@@ -12,8 +12,10 @@ from tactician.errors import (
     ModelError,
     ModelServerError,
 )
-from tactician.llm import Delta, ModelRequest, ModelResponse, TextDelta
-from tactician.llm.routing import Deployment, ModelRouter
+from tactician.llm import ModelRequest, ModelResponse
+from tactician.llm.model import Delta, TextDelta
+from tactician.llm.routing.deployment import Deployment
+from tactician.llm.routing.router import ModelRouter
 from tests.llm.routing.support import ALL, FakeClock, FakeModel, answer, ask, deployed, settled, together, virtual
 
 CUT = ModelConnectionError("broken off")

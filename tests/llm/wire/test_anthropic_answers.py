@@ -16,17 +16,9 @@ from tactician.errors import (
     ModelServerError,
     RateLimitError,
 )
-from tactician.llm import (
-    ModelResponse,
-    Text,
-    TextDelta,
-    Thinking,
-    ThinkingDelta,
-    ToolCall,
-    ToolCallDelta,
-    Usage,
-)
+from tactician.llm import ModelResponse, Text, Thinking, ToolCall, Usage
 from tactician.llm.messages import ProviderItem
+from tactician.llm.model import TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.wire.anthropic_messages import FORMAT, MessagesStreamDecoder, decode
 from tests.support.anthropic_server import (
     error,

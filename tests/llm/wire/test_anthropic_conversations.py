@@ -16,15 +16,14 @@ from tactician.llm import (
     Message,
     ModelRequest,
     ModelResponse,
-    SystemMessage,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
-    ToolSpec,
     UserMessage,
 )
-from tactician.llm.messages import ProviderItem
+from tactician.llm.messages import ProviderItem, SystemMessage
+from tactician.llm.model import ToolSpec
 from tactician.llm.wire.anthropic_messages import FORMAT, continue_paused, decode, encode, merge
 from tests.support.anthropic_server import (
     Block,

@@ -12,28 +12,22 @@ from hypothesis import strategies as st
 from tactician.errors import ContentFilterError, MalformedResponseError, ModelError
 from tactician.llm import (
     AssistantMessage,
-    Delta,
     Document,
     Image,
     LlmOptions,
     Message,
     ModelRequest,
     ModelResponse,
-    OutputSpec,
-    SystemMessage,
     Text,
-    TextDelta,
     Thinking,
-    ThinkingDelta,
     ToolCall,
-    ToolCallDelta,
     ToolResult,
-    ToolSpec,
     UserMessage,
 )
-from tactician.llm.messages import ProviderItem, messages_from_json, messages_to_json
-from tactician.llm.wire import SseDecoder
+from tactician.llm.messages import ProviderItem, SystemMessage, messages_from_json, messages_to_json
+from tactician.llm.model import Delta, OutputSpec, TextDelta, ThinkingDelta, ToolCallDelta, ToolSpec
 from tactician.llm.wire.anthropic_messages import FORMAT, MessagesStreamDecoder, decode, encode
+from tactician.llm.wire.sse import SseDecoder
 from tests.support.anthropic_rules import check
 from tests.support.anthropic_server import (
     BETA,

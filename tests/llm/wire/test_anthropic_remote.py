@@ -20,16 +20,8 @@ from tactician.errors import (
     ModelTimeoutError,
     RateLimitError,
 )
-from tactician.llm import (
-    Delta,
-    LanguageModel,
-    LlmOptions,
-    ModelRequest,
-    ModelResponse,
-    TextDelta,
-    Usage,
-    UserMessage,
-)
+from tactician.llm import LanguageModel, LlmOptions, ModelRequest, ModelResponse, Usage, UserMessage
+from tactician.llm.model import Delta, TextDelta
 from tactician.llm.wire import Dialect
 from tactician.llm.wire.anthropic_messages import continue_paused, merge
 from tests.support.anthropic_server import (

@@ -15,16 +15,15 @@ from tactician.llm import (
     LlmOptions,
     Message,
     ModelRequest,
-    OutputSpec,
-    SystemMessage,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
-    ToolSpec,
     UserMessage,
-    close_schema,
 )
+from tactician.llm.messages import SystemMessage
+from tactician.llm.model import OutputSpec, ToolSpec
+from tactician.llm.schema import close_schema
 from tactician.llm.wire import Dialect
 from tactician.llm.wire.anthropic_messages import encode
 

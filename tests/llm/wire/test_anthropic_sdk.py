@@ -18,17 +18,15 @@ from tactician.llm import (
     Message,
     ModelRequest,
     ModelResponse,
-    OutputSpec,
-    SystemMessage,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
-    ToolSpec,
     UserMessage,
-    close_schema,
 )
-from tactician.llm.messages import ProviderItem
+from tactician.llm.messages import ProviderItem, SystemMessage
+from tactician.llm.model import OutputSpec, ToolSpec
+from tactician.llm.schema import close_schema
 from tactician.llm.wire import Dialect
 from tactician.llm.wire.anthropic_messages import FORMAT, adapt_schema, decode
 from tests.support.anthropic_server import (

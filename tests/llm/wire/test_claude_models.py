@@ -6,18 +6,10 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from tactician.llm import (
-    PROVIDERS,
-    AssistantMessage,
-    LlmOptions,
-    Message,
-    ModelRequest,
-    RemoteModel,
-    Text,
-    Thinking,
-    ToolSpec,
-    UserMessage,
-)
+from tactician.llm import AssistantMessage, LlmOptions, Message, ModelRequest, Text, Thinking, UserMessage
+from tactician.llm.model import ToolSpec
+from tactician.llm.providers import PROVIDERS
+from tactician.llm.remote import RemoteModel
 from tests.support.anthropic_rules import MODELS
 from tests.support.anthropic_server import BETA, KEY, AnthropicServer, says, text
 

@@ -9,12 +9,10 @@ import pytest
 
 from tactician.errors import ModelRequestError, ThinkingRefusedError
 from tactician.llm import (
-    PROVIDERS,
     AssistantMessage,
     LanguageModel,
     ModelRequest,
     ModelResponse,
-    RemoteModel,
     Text,
     Thinking,
     ToolCall,
@@ -22,8 +20,10 @@ from tactician.llm import (
     UserMessage,
 )
 from tactician.llm.messages import AssistantPart, ProviderItem
-from tactician.llm.wire import OPENAI_CHAT
+from tactician.llm.providers import PROVIDERS
+from tactician.llm.remote import RemoteModel
 from tactician.llm.wire.anthropic_messages import strip_thinking
+from tactician.llm.wire.openai_chat import OPENAI_CHAT
 from tests.support.anthropic_server import KEY, AnthropicServer, says, text
 from tests.support.chat_server import ChatServer, answers, fails
 from tests.support.strict_servers import SITES, StrictServer

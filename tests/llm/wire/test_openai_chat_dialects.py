@@ -9,22 +9,20 @@ import pytest
 
 from tactician.errors import ModelRequestError
 from tactician.llm import (
-    PROVIDERS,
     AssistantMessage,
     Document,
     LlmOptions,
     Message,
     ModelRequest,
-    SystemMessage,
     Text,
     Thinking,
-    ThinkingDelta,
     ToolCall,
     ToolResult,
-    ToolSpec,
     UserMessage,
-    format_with_reasoning,
 )
+from tactician.llm.messages import SystemMessage, format_with_reasoning
+from tactician.llm.model import ThinkingDelta, ToolSpec
+from tactician.llm.providers import PROVIDERS
 from tactician.llm.wire import Dialect
 from tactician.llm.wire.openai_chat import ChatStreamDecoder, decode, encode
 from tests.support.chat_server import chunk, completion

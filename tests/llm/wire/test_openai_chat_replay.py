@@ -16,19 +16,16 @@ from tactician.llm import (
     Message,
     ModelRequest,
     ModelResponse,
-    RemoteModel,
     Text,
-    ThinkingDelta,
     ToolCall,
-    ToolCallDelta,
     ToolResult,
     UserMessage,
-    messages_from_json,
-    messages_to_json,
 )
 from tactician.llm.http import post_json
-from tactician.llm.messages import ProviderItem
+from tactician.llm.messages import ProviderItem, messages_from_json, messages_to_json
+from tactician.llm.model import ThinkingDelta, ToolCallDelta
 from tactician.llm.model_profiles import parse_profiles
+from tactician.llm.remote import RemoteModel
 from tactician.llm.wire.openai_chat import FORMAT, ChatStreamDecoder, decode
 from tests.support.chat_server import answers, call, call_piece, chunk, completion, streams
 from tests.support.strict_servers import SITES, StrictServer

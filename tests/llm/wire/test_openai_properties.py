@@ -17,20 +17,18 @@ from tactician.llm import (
     Message,
     ModelRequest,
     ModelResponse,
-    OutputSpec,
-    SystemMessage,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
-    ToolSpec,
     UserMessage,
-    close_schema,
-    messages_from_json,
-    messages_to_json,
 )
-from tactician.llm.messages import ProviderItem
-from tactician.llm.wire import EFFORTS, WIRE_FORMATS, SseDecoder
+from tactician.llm.messages import ProviderItem, SystemMessage, messages_from_json, messages_to_json
+from tactician.llm.model import OutputSpec, ToolSpec
+from tactician.llm.schema import close_schema
+from tactician.llm.wire.dialect import EFFORTS
+from tactician.llm.wire.formats import WIRE_FORMATS
+from tactician.llm.wire.sse import SseDecoder
 from tests.support.rules import Refused
 from tests.support.strict_servers import SITES
 from tests.support.voices import VOICES, Saying

@@ -14,20 +14,9 @@ from tactician.errors import (
     ModelServerError,
     RateLimitError,
 )
-from tactician.llm import (
-    AssistantMessage,
-    Delta,
-    ModelRequest,
-    ModelResponse,
-    SystemMessage,
-    Text,
-    Thinking,
-    ThinkingDelta,
-    ToolCall,
-    ToolCallDelta,
-    Usage,
-)
-from tactician.llm.messages import ProviderItem
+from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, Text, Thinking, ToolCall, Usage
+from tactician.llm.messages import ProviderItem, SystemMessage
+from tactician.llm.model import Delta, ThinkingDelta, ToolCallDelta
 from tactician.llm.wire import Dialect
 from tactician.llm.wire.openai_responses import FORMAT, ResponsesStreamDecoder, decode, encode
 from tests.support.voices import Body, function_call, output_message, reasoning, response, response_events

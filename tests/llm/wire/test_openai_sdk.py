@@ -12,25 +12,26 @@ from openai.types.responses import Response
 from pydantic import BaseModel
 
 from tactician.llm import (
-    PROVIDERS,
     AssistantMessage,
     Document,
     Image,
     LlmOptions,
     Message,
     ModelRequest,
-    OutputSpec,
-    SystemMessage,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
-    ToolSpec,
     UserMessage,
-    close_schema,
 )
-from tactician.llm.messages import ProviderItem
-from tactician.llm.wire import OPENAI_CHAT, OPENAI_RESPONSES, Dialect, WireFormat
+from tactician.llm.messages import ProviderItem, SystemMessage
+from tactician.llm.model import OutputSpec, ToolSpec
+from tactician.llm.providers import PROVIDERS
+from tactician.llm.schema import close_schema
+from tactician.llm.wire import Dialect
+from tactician.llm.wire.openai_chat import OPENAI_CHAT
+from tactician.llm.wire.openai_responses import OPENAI_RESPONSES
+from tactician.llm.wire.wire_format import WireFormat
 from tests.support.chat_server import ChatServer, answers, sends
 from tests.support.strict_servers import KEY, SITES, StrictServer
 from tests.support.voices import VOICES, Saying, output_message, reasoning, response, says

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tactician.llm import PROVIDERS, ModelRequest, ModelResponse, RemoteModel, Text, TextDelta, UserMessage
+from tactician.llm import ModelRequest, ModelResponse, Text, UserMessage
+from tactician.llm.model import TextDelta
+from tactician.llm.providers import PROVIDERS
+from tactician.llm.remote import RemoteModel
 from tests.support.chat_server import ChatServer, answers, sends, sse
 
 ASKED = ModelRequest((UserMessage("Search for long"),))

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tactician.conversation import ESTIMATE
+from tactician.conversation.tokens import ESTIMATE
 from tactician.errors import UnsupportedFeatureError
-from tactician.llm import (
-    AssistantMessage,
-    Image,
-    Message,
-    ModelRequest,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-    messages_from_json,
-    messages_to_json,
-)
+from tactician.llm import AssistantMessage, Image, Message, ModelRequest, ToolCall, ToolResult, UserMessage
 from tactician.llm.feature_check import FeatureCheck
+from tactician.llm.messages import messages_from_json, messages_to_json
 from tactician.llm.routing.token_estimate import estimate_tokens
 from tactician.llm.wire import anthropic_messages, openai_chat, openai_responses
 

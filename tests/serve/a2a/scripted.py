@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tactician import RunContext, achieves_goal, action, ask_human, planned_agent, runnable
-from tactician.a2a import A2aData, A2aMessage
-from tactician.agents import Agent, FunctionRunnable, PlannedAgent
+from tactician.a2a import A2aMessage
+from tactician.a2a.messages import A2aData
+from tactician.agents import Agent, PlannedAgent
+from tactician.agents.function import FunctionRunnable
 from tactician.errors import Rejected
 from tactician.llm import Document, Text
 from tactician.testing import ScriptedModel

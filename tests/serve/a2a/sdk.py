@@ -13,7 +13,7 @@ from a2a.client.interceptors import AfterArgs, BeforeArgs, ClientCallInterceptor
 from a2a.types import AgentCard, Message, Part, Role, SendMessageRequest, Task, TaskState
 from a2a.utils.constants import TransportProtocol
 
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.serve import A2aSettings, GrpcSettings
 
 BINDINGS = (TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON, TransportProtocol.GRPC)

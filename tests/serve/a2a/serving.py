@@ -15,7 +15,7 @@ from starlette.authentication import AuthenticationBackend
 from starlette.middleware.authentication import AuthenticationMiddleware
 
 from tactician import Platform, Runnable
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.serve import A2aSettings, a2a_app
 
 Json = dict[str, Any]

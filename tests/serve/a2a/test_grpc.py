@@ -53,7 +53,8 @@ from tactician import Agent, Platform
 from tactician.a2a import RemoteAgent
 from tactician.errors import ConfigurationError, MissingExtraError, StoreError
 from tactician.serve import A2aSettings, GrpcSettings, Person, RequestLimits, a2a_app, app
-from tactician.stores import DocumentStore, MemoryStore, SqliteStore, StoredDocument
+from tactician.stores import DocumentStore, MemoryStore, SqliteStore
+from tactician.stores.document import StoredDocument
 from tactician.testing import ScriptedModel
 from tests.a2a.test_connections import serve_raw
 from tests.serve.a2a.examples import Greeter

@@ -17,7 +17,7 @@ import pytest
 from tactician import Agent, Platform, RunContext, approve, runnable, tool
 from tactician.a2a import RemoteAgent
 from tactician.errors import ConfigurationError
-from tactician.llm import join_text
+from tactician.llm.messages import join_text
 from tactician.runs import RunResult
 from tactician.serve import A2aSettings, a2a_app
 from tactician.stores import MemoryStore, open_store

@@ -12,7 +12,7 @@ from ag_ui.core import Event
 from pydantic import BaseModel, TypeAdapter
 
 from tactician import Agent, Ai, Ensemble, Platform, Review, Task, UserInput, achieves_goal, action, planned_agent, tool
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.llm import AssistantMessage, ModelResponse, Text, Thinking
 from tactician.process import ask_human, confirm
 from tactician.serve import Person, RequestLimits, ag_ui_app

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tactician import Agent, Ensemble, Platform, Task, tool
-from tactician.runs import load_capture_mode
+from tactician.runs.context.telemetry import load_capture_mode
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.serve.api.serving import find, served, start

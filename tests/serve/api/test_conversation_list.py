@@ -8,7 +8,8 @@ import pytest
 from tactician import Agent, Chatbot, OperationContext, Planner, Platform, UserMessage, action, planned_agent, tool
 from tactician.conversation import Conversation, ConversationStore
 from tactician.serve import Person
-from tactician.stores import MemoryStore, StoredDocument
+from tactician.stores import MemoryStore
+from tactician.stores.document import StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
 from tests.serve.api.serving import Json, served
 from tests.support.stored import JsonStore

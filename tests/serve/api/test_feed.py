@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.llm import UsageTally
+from tactician.llm.usage import UsageTally
 from tactician.loop import TextReceived, ThinkingReceived
-from tactician.platform import EventFeed
+from tactician.platform.host.feed import EventFeed
 from tactician.runs import RunEnded, RunStarted, RunStatus
 from tactician.secrets import Masking
 from tests.support.effort import examples

@@ -6,7 +6,7 @@ import pytest
 
 from tactician.llm import AssistantMessage, ModelResponse, Text, Usage
 from tactician.loop import TurnCompleted, TurnFailed
-from tactician.platform import ModelMeter
+from tactician.platform.host.meter import ModelMeter
 
 
 def complete() -> TurnCompleted:

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tactician import Agent, Chatbot, Platform, approve
-from tactician.platform import create_request
+from tactician.platform.conversations.request import create_request
 from tactician.runs import RunStatus
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall

@@ -9,7 +9,7 @@ import pytest
 
 from tactician import Agent, Platform
 from tactician.llm import Deployment, ModelRouter
-from tactician.platform import ModelMeter
+from tactician.platform.host.meter import ModelMeter
 from tactician.serve import Person
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.stores import open_store
 from tests.support.forking import bare_environment
 from tests.support.waiting import eventually

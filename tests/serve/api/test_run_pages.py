@@ -11,9 +11,12 @@ import pytest
 from typing_extensions import override
 
 from tactician import Platform
-from tactician.runs import RunHeader, RunRecord, RunStatus, RunStore
+from tactician.runs import RunStatus
+from tactician.runs.progress.record import RunHeader, RunRecord
+from tactician.runs.progress.store import RunStore
 from tactician.serve.api.runs.pages import RunChoice, read_page
-from tactician.stores import DocumentStore, MemoryStore, PostgresStore, SqliteStore, StoredDocument
+from tactician.stores import DocumentStore, MemoryStore, PostgresStore, SqliteStore
+from tactician.stores.document import StoredDocument
 from tactician.testing import ScriptedModel
 from tests.serve.api.serving import served
 from tests.stores import postgres

@@ -33,7 +33,6 @@ from tactician import (
 from tactician.errors import ModelError
 from tactician.llm import (
     AssistantMessage,
-    Delta,
     Deployment,
     Features,
     ModelPrice,
@@ -45,6 +44,7 @@ from tactician.llm import (
     Usage,
 )
 from tactician.llm import ToolCall as CalledTool
+from tactician.llm.model import Delta
 from tactician.process import ask_human
 from tactician.serve import Person, RequestLimits, app
 from tactician.stores import DocumentStore, MemoryStore

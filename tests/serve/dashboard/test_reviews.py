@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tactician import Ensemble, Phase, PhaseReview, Review, Task
-from tactician.ensemble import OnTimeout
+from tactician.ensemble.reviews.review import OnTimeout
 from tactician.testing import ScriptedModel
 from tests.serve.dashboard.office import Office
 

@@ -9,10 +9,12 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tactician.events import EventEmitter
+from tactician.events.bus import EventEmitter
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop import ToolCalled, ToolReturned
-from tactician.runs import RunHeader, RunRecord, RunStatus, RunStore
+from tactician.runs import RunStatus
+from tactician.runs.progress.record import RunHeader, RunRecord
+from tactician.runs.progress.store import RunStore
 from tests.serve.dashboard.office import ANNA, Office, open_office
 from tests.support.effort import EFFORT
 

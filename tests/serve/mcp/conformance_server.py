@@ -24,9 +24,10 @@ from tactician import (
     runnable,
     tool,
 )
-from tactician.agents import FunctionRunnable
+from tactician.agents.function import FunctionRunnable
 from tactician.errors import ToolError
-from tactician.llm import Document, JsonSchema, Text, UserMessage
+from tactician.llm import Document, Text, UserMessage
+from tactician.llm.model import JsonSchema
 from tactician.serve import ClientModel, McpPublisher, McpResource, ServedPrompt, list_client_roots
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel

@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, Export, Platform, achieves_goal, action, ask_human, planned_agent, tool
-from tactician.people import Right
+from tactician.people.person import Right
 from tactician.serve import McpPublisher, Person, app
 from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall

@@ -11,7 +11,8 @@ from aiohttp import web
 
 from tactician.errors import ConfigurationError, ToolError
 from tactician.testing import FakeClock
-from tactician.tools import SearchHit, SearchProvider, SearxngSearch, TavilySearch, web_search
+from tactician.tools import SearchHit, SearxngSearch, TavilySearch, web_search
+from tactician.tools.builtin.search_providers import SearchProvider
 from tests.support.raw_server import RawServer
 from tests.tools.builtin.support import Site, answers, call, redirects, refuse
 

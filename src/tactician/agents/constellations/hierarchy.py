@@ -12,8 +12,9 @@ from tactician.agents.composition import Member
 from tactician.agents.results import as_own_result
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.frozen import frozen
-from tactician.loop import DEFAULT_MAX_TURNS
-from tactician.runs import READS_MESSAGES, Budget, Input, InputTypes, RunContext, Runnable, RunResult
+from tactician.loop.policy import DEFAULT_MAX_TURNS
+from tactician.runs import Budget, Input, RunContext, Runnable, RunResult
+from tactician.runs.life.inputs import READS_MESSAGES, InputTypes
 from tactician.suggestions import did_you_mean, suggest_options
 
 T_co = TypeVar("T_co", covariant=True, default=str)

@@ -12,23 +12,14 @@ from typing_extensions import TypeVar, override
 from tactician.agents.base import BaseRunnable, find_input_types
 from tactician.agents.composition import Member
 from tactician.agents.results import Attempts, as_own_result, format_briefing, format_contribution
-from tactician.conversation import repair_history
+from tactician.conversation.history_repair import repair_history
 from tactician.errors import DeclarationError
-from tactician.flow import gather_or_suspend
-from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
-from tactician.runs import (
-    READS_MESSAGES,
-    Budget,
-    Input,
-    InputTypes,
-    RunContext,
-    Runnable,
-    RunResult,
-    RunStatus,
-    messages_of,
-    need_member,
-    need_members,
-)
+from tactician.flow.scheduler import gather_or_suspend
+from tactician.llm import AssistantMessage, Message, Text, UserMessage
+from tactician.llm.messages import SystemMessage
+from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus
+from tactician.runs.life.inputs import READS_MESSAGES, InputTypes
+from tactician.runs.runnable import messages_of, need_member, need_members
 from tactician.suggestions import suggest_options
 
 T = TypeVar("T")

@@ -11,8 +11,11 @@ from tactician.agents.base import BaseRunnable, find_input_types
 from tactician.agents.composition import Member
 from tactician.agents.results import Attempts, as_own_result, format_briefing, format_contribution
 from tactician.errors import DeclarationError
-from tactician.flow import FlowStep, Scheduler, StepCompleted, gather_or_suspend
-from tactician.runs import Budget, Input, InputTypes, RunContext, Runnable, RunResult, RunStatus, need_members
+from tactician.flow.scheduler import Scheduler, gather_or_suspend
+from tactician.flow.steps import FlowStep, StepCompleted
+from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus
+from tactician.runs.life.inputs import InputTypes
+from tactician.runs.runnable import need_members
 from tactician.suggestions import suggest_options
 
 T = TypeVar("T")

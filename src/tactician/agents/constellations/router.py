@@ -16,18 +16,9 @@ from tactician.agents.constellations.events import RouteChosen
 from tactician.agents.results import as_own_result, create_failed_result
 from tactician.errors import DeclarationError
 from tactician.llm import LanguageModel, LlmOptions, UserMessage
-from tactician.runs import (
-    Input,
-    InputTypes,
-    OutputError,
-    RoutingError,
-    RunContext,
-    Runnable,
-    RunResult,
-    messages_of,
-    need_member,
-    need_named_members,
-)
+from tactician.runs import Input, OutputError, RoutingError, RunContext, Runnable, RunResult
+from tactician.runs.life.inputs import InputTypes
+from tactician.runs.runnable import messages_of, need_member, need_named_members
 from tactician.suggestions import suggest_options
 
 T_co = TypeVar("T_co", covariant=True, default=object)

@@ -11,7 +11,8 @@ from tactician.agents.agent import Agent
 from tactician.agents.spec import AgentSettings
 from tactician.agents.toolboxes import create_worker_tools
 from tactician.errors import DeclarationError
-from tactician.runs import Runnable, need_named_members
+from tactician.runs import Runnable
+from tactician.runs.runnable import need_named_members
 from tactician.suggestions import suggest_options
 
 T_co = TypeVar("T_co", covariant=True, default=str)

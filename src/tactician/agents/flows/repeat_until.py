@@ -16,9 +16,12 @@ from tactician.agents.results import as_own_result, create_failed_result
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
 from tactician.grammar import add_article, format_count
-from tactician.llm import join_text
-from tactician.runs import Input, InputTypes, RepeatLimitError, RunContext, RunResult, messages_of
-from tactician.tools import as_text, find_caller_namespace
+from tactician.llm.messages import join_text
+from tactician.runs import Input, RepeatLimitError, RunContext, RunResult
+from tactician.runs.life.inputs import InputTypes
+from tactician.runs.runnable import messages_of
+from tactician.tools.signature import find_caller_namespace
+from tactician.tools.tool import as_text
 
 T = TypeVar("T")
 DEFAULT_MAX_ITERATIONS = 5

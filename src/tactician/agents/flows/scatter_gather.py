@@ -14,10 +14,12 @@ from tactician.agents.composition import Member
 from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, choose_label, simplify_input
 from tactician.agents.results import Attempts, as_own_result, create_failed_result, format_briefing, format_contribution
 from tactician.errors import DeclarationError
-from tactician.flow import gather_or_suspend
+from tactician.flow.scheduler import gather_or_suspend
 from tactician.grammar import format_count
-from tactician.runs import Input, InputTypes, NoConsensusError, RunContext, RunError, Runnable, RunResult, RunStatus
-from tactician.tools import as_text, find_caller_namespace, resolve_hints
+from tactician.runs import Input, NoConsensusError, RunContext, RunError, Runnable, RunResult, RunStatus
+from tactician.runs.life.inputs import InputTypes
+from tactician.tools.signature import find_caller_namespace, resolve_hints
+from tactician.tools.tool import as_text
 
 T = TypeVar("T")
 

@@ -11,8 +11,9 @@ from tactician.agents.composition import Member
 from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, choose_label, simplify_input
 from tactician.agents.results import as_own_result
 from tactician.grammar import add_article
-from tactician.runs import Input, InputTypes, RunContext, RunResult
-from tactician.tools import find_caller_namespace
+from tactician.runs import Input, RunContext, RunResult
+from tactician.runs.life.inputs import InputTypes
+from tactician.tools.signature import find_caller_namespace
 
 T = TypeVar("T")
 

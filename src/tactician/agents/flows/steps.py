@@ -16,24 +16,17 @@ from tactician.clock import Clock
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.frozen import frozen
 from tactician.grammar import format_count
-from tactician.llm import Text, UserMessage, join_text
-from tactician.loop import InvalidOutput
-from tactician.process import UserInput, allow_questions
-from tactician.runs import (
-    READS_MESSAGES,
-    Input,
-    InputTypes,
-    OutputError,
-    RunContext,
-    Runnable,
-    RunParameter,
-    RunResult,
-    RunStatus,
-    find_run_parameter,
-    is_conversation,
-    messages_of,
-)
-from tactician.tools import as_text, resolve_hints
+from tactician.llm import Text, UserMessage
+from tactician.llm.messages import join_text
+from tactician.loop.output import InvalidOutput
+from tactician.process import UserInput
+from tactician.process.people.questions import allow_questions
+from tactician.runs import Input, OutputError, RunContext, Runnable, RunParameter, RunResult, RunStatus
+from tactician.runs.context.parameters import find_run_parameter
+from tactician.runs.life.inputs import READS_MESSAGES, InputTypes
+from tactician.runs.runnable import is_conversation, messages_of
+from tactician.tools.signature import resolve_hints
+from tactician.tools.tool import as_text
 
 _RAW: Final = (str, int, float, dict)
 

@@ -21,7 +21,8 @@ from typing import (
 
 from typing_extensions import get_original_bases
 
-from tactician.process import SomeOf, get_field_names
+from tactician.process import SomeOf
+from tactician.process.objects import get_field_names
 
 _REMEDY: Final = "wrap it in a class of its own, so that the planner can tell it from others"
 _ONE_EACH: Final = "take one parameter for each, as in `story: Story | None`, or a class that they derive from"

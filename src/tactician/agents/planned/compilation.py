@@ -25,23 +25,14 @@ from tactician.agents.planned.validation import (
 )
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
-from tactician.planning import Action, Amount, Goal, PlanningBudget
-from tactician.process import (
-    ActionSpec,
-    AgentProcess,
-    Blackboard,
-    GoalSpec,
-    OperationContext,
-    PlannedAgentSpec,
-    ProcessHandle,
-    StuckHandler,
-    UserInput,
-    get_state_declaration,
-    list_stored_names,
-    lookup_price,
-    preserves_blackboard,
-    type_name,
-)
+from tactician.planning import Action, Goal, PlanningBudget
+from tactician.planning.model import Amount
+from tactician.process import AgentProcess, Blackboard, OperationContext, ProcessHandle, UserInput
+from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec, StuckHandler
+from tactician.process.deciding.observation import lookup_price
+from tactician.process.objects import get_state_declaration, preserves_blackboard
+from tactician.process.state.goals import GoalSpec
+from tactician.process.stored_types import list_stored_names, type_name
 
 
 def compile_classes(
@@ -80,7 +71,7 @@ def compile_classes(
 
 
 def _supervise(spec: PlannedAgentSpec) -> PlannedAgentSpec:
-    from tactician.agents.supervision import supervise
+    from tactician.agents.supervision.supervised_agent import supervise
 
     return supervise(spec)
 

@@ -13,9 +13,10 @@ from tactician.agents.planned.planned_agent import PlannedAgent, find_declared_s
 from tactician.agents.planned.signatures import Provide
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
-from tactician.process import PlannedAgentSpec
-from tactician.prompts import ContributorLike, LlmReference, PromptContributor, as_contributor, check_reference
-from tactician.tools import find_caller_namespace
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.prompts import LlmReference, PromptContributor
+from tactician.prompts.contributor_adapters import ContributorLike, as_contributor, check_reference
+from tactician.tools.signature import find_caller_namespace
 
 C = TypeVar("C", bound=type)
 COMPONENT: Final = "__tactician_component__"

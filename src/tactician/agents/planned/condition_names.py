@@ -8,7 +8,7 @@ from functools import cached_property
 from tactician.agents.planned.annotations import is_class
 from tactician.agents.planned.methods import ActionMethod, Declarations
 from tactician.agents.planned.signatures import Parameter
-from tactician.process import DEFAULT_BINDING
+from tactician.process.objects import DEFAULT_BINDING
 
 
 class ConditionNames:

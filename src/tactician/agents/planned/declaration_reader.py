@@ -37,8 +37,8 @@ from tactician.agents.planned.signatures import (
 )
 from tactician.errors import DeclarationError
 from tactician.loggers import get_logger
-from tactician.process import get_state_declaration
-from tactician.tools import parse_docstring, resolve_hints
+from tactician.process.objects import get_state_declaration
+from tactician.tools.signature import parse_docstring, resolve_hints
 
 _logger = get_logger(__name__)
 _MARKS: Final = (ACTION, GOAL, CONDITION, COST)

@@ -12,7 +12,7 @@ from tactician.process import ActionRetryPolicy, Export, OperationContext
 from tactician.prompts import LlmReference, PromptContributor
 
 if TYPE_CHECKING:
-    from tactician.planning import PlanningAlgorithm
+    from tactician.planning.planner import PlanningAlgorithm
 
 
 class Planner(StrEnum):

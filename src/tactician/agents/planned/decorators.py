@@ -16,8 +16,10 @@ from tactician.agents.planned.declarations import (
 )
 from tactician.errors import DeclarationError
 from tactician.grammar import add_article
-from tactician.process import DEFAULT_BINDING, STATE, ActionRetryPolicy, Export, StateDeclaration
-from tactician.prompts import ContributorLike, LlmReference, as_contributor, check_reference
+from tactician.process import ActionRetryPolicy, Export
+from tactician.process.objects import DEFAULT_BINDING, STATE, StateDeclaration
+from tactician.prompts import LlmReference
+from tactician.prompts.contributor_adapters import ContributorLike, as_contributor, check_reference
 
 F = TypeVar("F", bound=Callable[..., object])
 C = TypeVar("C", bound=type)

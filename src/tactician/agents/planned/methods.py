@@ -10,9 +10,10 @@ from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclara
 from tactician.agents.planned.expressions import Expression
 from tactician.agents.planned.signatures import Provide, Signature
 from tactician.frozen import frozen
-from tactician.process import DEFAULT_BINDING, OperationContext, get_state_declaration
+from tactician.process import OperationContext
+from tactician.process.objects import DEFAULT_BINDING, get_state_declaration
 from tactician.prompts import PromptContributor
-from tactician.runs import in_thread
+from tactician.runs.context.threads import in_thread
 
 NOT: Final = "not "
 """Beginning of a name in `pre` of a condition that must not hold."""

@@ -16,11 +16,15 @@ from tactician.agents.planned.signatures import Provide
 from tactician.conversation import Conversation
 from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
-from tactician.process import TOWARDS, Named, ProcessOptions
-from tactician.prompts import ContributorLike, LlmReference, as_contributor, check_reference
-from tactician.runs import Budget, Input, Response, RunContext, RunResult
+from tactician.process import ProcessOptions
+from tactician.process.agent.operation import TOWARDS
+from tactician.process.objects import Named
+from tactician.prompts import LlmReference
+from tactician.prompts.contributor_adapters import ContributorLike, as_contributor, check_reference
+from tactician.runs import Budget, Input, RunContext, RunResult
+from tactician.runs.outcomes.suspension import Response
 from tactician.suggestions import suggest_options
-from tactician.tools import find_caller_namespace
+from tactician.tools.signature import find_caller_namespace
 
 C = TypeVar("C", bound=type)
 T_co = TypeVar("T_co", covariant=True, default=object)

@@ -18,35 +18,27 @@ from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
 from tactician.process import (
     AgentProcess,
-    Named,
-    PlannedAgentSpec,
     ProcessFailedError,
     ProcessOptions,
     ProcessStatus,
     ProcessStuckError,
     ProcessWaitingError,
-    check_options,
-    find_rejection,
-    read_origin,
-    with_named,
 )
-from tactician.runs import (
-    PROCESS_KIND,
-    Budget,
-    Input,
-    InputTypes,
-    RunContext,
-    RunResult,
-    Suspended,
-    is_conversation,
-    messages_of,
-    run_blocking,
-    start_run,
-)
+from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.objects import Named, with_named
+from tactician.process.saving.saved_state import check_options, read_origin
+from tactician.process.state.errors import find_rejection
+from tactician.runs import Budget, Input, RunContext, RunResult
+from tactician.runs.context.threads import run_blocking
+from tactician.runs.life.execution import start_run
+from tactician.runs.life.inputs import InputTypes
+from tactician.runs.outcomes.events import PROCESS_KIND
+from tactician.runs.outcomes.suspension import Suspended
+from tactician.runs.runnable import is_conversation, messages_of
 from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
-    from tactician.diagrams import Diagram
+    from tactician.diagrams.diagram import Diagram
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=object)

@@ -18,8 +18,10 @@ from tactician.agents.planned.annotations import (
 )
 from tactician.agents.planned.declarations import ACTION, CONDITION, COST, Resolver, by_name
 from tactician.frozen import frozen
-from tactician.process import DEFAULT_BINDING, Blackboard, OperationContext
-from tactician.runs import RunParameter, find_run_parameter
+from tactician.process import Blackboard, OperationContext
+from tactician.process.objects import DEFAULT_BINDING
+from tactician.runs import RunParameter
+from tactician.runs.context.parameters import find_run_parameter
 
 Provide: TypeAlias = Callable[[OperationContext], object]
 

@@ -10,18 +10,15 @@ from tactician.agents.base import find_input_types
 from tactician.agents.composition import list_inner
 from tactician.agents.function import FunctionRunnable
 from tactician.agents.planned.annotations import find_subclasses
-from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage
+from tactician.llm import AssistantMessage, ToolResult, UserMessage
+from tactician.llm.messages import SystemMessage
 from tactician.planning import Action, Goal
-from tactician.process import (
-    DEFAULT_BINDING,
-    ActionSpec,
-    GoalSpec,
-    IsSet,
-    OperationContext,
-    PlannedAgentSpec,
-    UserInput,
-    type_name,
-)
+from tactician.process import OperationContext, UserInput
+from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
+from tactician.process.board.looks import IsSet
+from tactician.process.objects import DEFAULT_BINDING
+from tactician.process.state.goals import GoalSpec
+from tactician.process.stored_types import type_name
 from tactician.runs import Input, Runnable
 
 _OUTPUT: Final = "output"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.planned.planned_agent import PlannedAgent, is_planned
-from tactician.process import PlannedAgentSpec
+from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.runs import Runnable
 
 

@@ -10,18 +10,10 @@ from tactician.agents.planned.condition_names import ConditionNames, can_produce
 from tactician.agents.planned.evaluation import evaluate_expression, list_names
 from tactician.agents.planned.methods import ActionMethod, Declarations, Method
 from tactician.agents.planned.signatures import Parameter
-from tactician.process import (
-    DEFAULT_BINDING,
-    Blackboard,
-    IsSet,
-    IsThere,
-    Look,
-    Negation,
-    Observe,
-    OperationContext,
-    Price,
-    get_state_declaration,
-)
+from tactician.process import Blackboard, OperationContext
+from tactician.process.agent.spec import Negation, Observe, Price
+from tactician.process.board.looks import IsSet, IsThere, Look
+from tactician.process.objects import DEFAULT_BINDING, get_state_declaration
 
 
 class TypeFlow:

@@ -14,7 +14,8 @@ from tactician.agents.planned.evaluation import list_names, snake_case
 from tactician.agents.planned.expressions import Expression, is_expression
 from tactician.agents.planned.methods import ActionMethod, Declarations, Source
 from tactician.model_classes import is_model_class
-from tactician.process import DEFAULT_BINDING, UserInput
+from tactician.process import UserInput
+from tactician.process.objects import DEFAULT_BINDING
 from tactician.suggestions import find_closest
 
 _HOOKS = frozenset(("__getattr__", "__getattribute__"))

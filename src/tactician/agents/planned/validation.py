@@ -16,7 +16,8 @@ from tactician.agents.planned.expressions import PREFIX, is_expression
 from tactician.agents.planned.methods import NOT, ActionMethod, Declarations
 from tactician.agents.planned.unreachable import find_unreachable, suggest_similar
 from tactician.planning import PlanningBudget
-from tactician.process import ActionRetryPolicy, Export, get_state_declaration
+from tactician.process import ActionRetryPolicy, Export
+from tactician.process.objects import get_state_declaration
 
 _SET_FROM_OUTSIDE: Final = (
     "declare a @condition, or an action with it in `post`; a condition set from outside, with "
@@ -108,7 +109,9 @@ def _validate_export(export: Export) -> Iterator[str]:
     if isinstance(kinds, str) or not isinstance(kinds, Sequence):
         yield f"Export.starting_input_types is {kinds!r}; write a list of classes, as in [Order]"
         return
-    for kind in (one for several in kinds for one in (several if isinstance(several, tuple) else (several,))):
+    for kind in (
+        each_kind for several in kinds for each_kind in (several if isinstance(several, tuple) else (several,))
+    ):
         if not is_class(kind):
             yield f"{kind!r} in Export.starting_input_types is not a class; write the class itself, as in [Order]"
 

@@ -14,10 +14,15 @@ from pydantic.errors import PydanticUserError
 
 from tactician.errors import ToolError
 from tactician.frozen import frozen
-from tactician.llm import ToolSpec
-from tactician.process import ActionRun, ActionSpec, OperationContext, PlannedAgentSpec
+from tactician.llm.model import ToolSpec
+from tactician.process import OperationContext
+from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
+from tactician.process.state.state import ActionRun
 from tactician.runs import RunContext
-from tactician.tools import Tool, ToolTraits, create_arguments_error, describe_result, snake_case
+from tactician.tools import Tool
+from tactician.tools.function import create_arguments_error
+from tactician.tools.tool import describe_result, snake_case
+from tactician.tools.traits import ToolTraits
 
 BINDING = "made by the supervisor"
 

@@ -11,20 +11,21 @@ from pydantic_core import to_json
 
 from tactician.agents.supervision.curried_action import CurriedAction, SupervisionState, describe_type
 from tactician.errors import GoalNotReachedError, ToolError
-from tactician.llm import ModelLike, OutputSpec, UserMessage
-from tactician.loop import Answer, TurnLoop, TurnPolicy, output_type
+from tactician.llm import ModelLike, UserMessage
+from tactician.llm.model import OutputSpec
+from tactician.loop import output_type
+from tactician.loop.endings import Answer
+from tactician.loop.policy import TurnPolicy
+from tactician.loop.turns import TurnLoop
 from tactician.planning import Action, AStarPlanner, Goal
-from tactician.process import (
-    DEFAULT_BINDING,
-    ActionRetryPolicy,
-    ActionSpec,
-    GoalSpec,
-    IsSet,
-    OperationContext,
-    PlannedAgentSpec,
-)
+from tactician.process import ActionRetryPolicy, OperationContext
+from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
+from tactician.process.board.looks import IsSet
+from tactician.process.objects import DEFAULT_BINDING
+from tactician.process.state.goals import GoalSpec
 from tactician.runs import TurnLimitError
-from tactician.tools import Toolbox, snake_case
+from tactician.tools.tool import snake_case
+from tactician.tools.toolbox import Toolbox
 
 _MOST_NUDGES: Final = 2
 

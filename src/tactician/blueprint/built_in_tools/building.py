@@ -26,11 +26,16 @@ from tactician.errors import DeclarationError
 from tactician.names import NameProblem
 from tactician.secrets import has_secret
 from tactician.suggestions import did_you_mean
-from tactician.tools import Tool, ToolLike
+from tactician.tools import Tool
+from tactician.tools.builtin.configurable import ConfigurableTool
+from tactician.tools.builtin.pipeline import Adapter, Pipeline
+from tactician.tools.builtin.search_providers import SearchProvider
+from tactician.tools.toolbox import ToolLike
+from tactician.tools.traits import NeedsApproval
 
 FindTool = Callable[[Part | str, Builder], ToolLike | None]
 """Function that returns the tool with an import path, or the agent of a part as a tool."""
-C = TypeVar("C", bound="tools.ConfigurableTool")
+C = TypeVar("C", bound="ConfigurableTool")
 _MODULE: Final = "tactician.tools"
 
 
@@ -61,7 +66,7 @@ def build_built_in_tool(item: Part | str, here: Builder, find_tool: FindTool) ->
             return _build_pipeline(part, here, find_tool)
         case _:
             made = cast("Tool", getattr(tools, str(getattr(part, "tool", ""))))
-    if isinstance(part, ApprovalPart) and isinstance(made, tools.ConfigurableTool):
+    if isinstance(part, ApprovalPart) and isinstance(made, ConfigurableTool):
         return _set_approval(made, part, here)
     return made
 
@@ -113,12 +118,12 @@ def _may_reach(url: str, here: Builder) -> bool:
     return False
 
 
-def _find_provider(name: str, here: Builder) -> tools.SearchProvider:
+def _find_provider(name: str, here: Builder) -> SearchProvider:
     named = here.names.find(name)
     made = here.names.create(name, cast("Callable[[], object]", named)) if isinstance(named, type) else named
     if not callable(getattr(made, "search", None)):
         raise NameProblem(f"{name!r} has no method `search`")
-    return cast("tools.SearchProvider", made)
+    return cast("SearchProvider", made)
 
 
 def _build_web_tool(part: WebToolPart, here: Builder) -> Tool | None:
@@ -162,7 +167,7 @@ def _set_approval(made: C, part: ApprovalPart, here: Builder) -> C:
     return _approve_by(made, needs, part, here)
 
 
-def _approve_by(made: C, needs: tools.NeedsApproval, part: ApprovalPart, here: Builder) -> C:
+def _approve_by(made: C, needs: NeedsApproval, part: ApprovalPart, here: Builder) -> C:
     try:
         return made.with_approval(needs, required_role=part.required_role)
     except DeclarationError:
@@ -178,12 +183,12 @@ def _build_pipeline(part: PipelinePart, here: Builder, find_tool: FindTool) -> T
     return here.attempt(lambda: _join(part, known), "steps")
 
 
-def _join(part: PipelinePart, steps: Sequence[ToolLike | tools.Adapter]) -> tools.Pipeline:
+def _join(part: PipelinePart, steps: Sequence[ToolLike | Adapter]) -> Pipeline:
     policy: dict[str, Any] = {} if part.on_error is None else {"on_error": part.on_error}
     return tools.pipeline(*steps, name=part.name, description=part.description, **policy)
 
 
-def _build_step(item: Part | str, here: Builder, find_tool: FindTool) -> ToolLike | tools.Adapter | None:
+def _build_step(item: Part | str, here: Builder, find_tool: FindTool) -> ToolLike | Adapter | None:
     if isinstance(item, AdapterPart):
         function = find_function(item.function, here, "function")
         return tools.adapt(to=item.to) if function is None else tools.adapt(function, to=item.to)

@@ -23,6 +23,12 @@ from tactician.grammar import add_article
 from tactician.names import find_import_path
 from tactician.secrets import has_secret
 from tactician.tools import Tool
+from tactician.tools.builtin.configurable import ConfigurableTool
+from tactician.tools.builtin.files import FileReader, FileWriter
+from tactician.tools.builtin.pipeline import Adapter, Pipeline
+from tactician.tools.builtin.program import ProgramRunner
+from tactician.tools.builtin.web import HttpRequester, PageFetcher
+from tactician.tools.builtin.web_search import WebSearcher
 
 ExportTool = Callable[[Tool, Exporter], Part | str | None]
 """Function that returns the import path of a tool, or the part of an agent as a tool."""
@@ -45,9 +51,9 @@ def export_built_in_tool(tool: Tool, here: Exporter, export_tool: ExportTool) ->
         export_tool: function that exports other tools, for the steps of a pipeline.
     """
     match tool:
-        case tools.Pipeline():
+        case Pipeline():
             return _export_pipeline(tool, here, export_tool)
-        case tools.ConfigurableTool():
+        case ConfigurableTool():
             kind, values = _list_settings(tool, here)
         case _:
             if tool.name not in TOOL_KINDS or getattr(tools, tool.name) is not tool:
@@ -58,21 +64,21 @@ def export_built_in_tool(tool: Tool, here: Exporter, export_tool: ExportTool) ->
     return here.make(kind, {"tool": tool.name, **settings}) if settings else tool.name
 
 
-def _list_settings(tool: tools.ConfigurableTool, here: Exporter) -> tuple[type[Part], Mapping[str, object]]:
+def _list_settings(tool: ConfigurableTool, here: Exporter) -> tuple[type[Part], Mapping[str, object]]:
     match tool:
-        case tools.FileReader() | tools.FileWriter():
+        case FileReader() | FileWriter():
             return FileToolPart, _list_file_settings(tool, here)
-        case tools.WebSearcher():
+        case WebSearcher():
             return SearchToolPart, _list_search_settings(tool, here)
-        case tools.PageFetcher() | tools.HttpRequester():
+        case PageFetcher() | HttpRequester():
             return WebToolPart, _list_web_settings(tool, here)
-        case tools.ProgramRunner():
+        case ProgramRunner():
             return ProgramToolPart, _list_program_settings(tool, here)
     here.add_problem(f"{add_article(type(tool).__name__)} cannot be saved in a blueprint")
     return ApprovalPart, {}
 
 
-def _list_file_settings(tool: tools.FileReader | tools.FileWriter, here: Exporter) -> Mapping[str, object]:
+def _list_file_settings(tool: FileReader | FileWriter, here: Exporter) -> Mapping[str, object]:
     if tool.workspace is None:
         here.add_problem(f'it has no workspace: use {tool.name}.within("folder")')
         return {"folder": "."}
@@ -83,7 +89,7 @@ def _list_file_settings(tool: tools.FileReader | tools.FileWriter, here: Exporte
     }
 
 
-def _list_search_settings(tool: tools.WebSearcher, here: Exporter) -> Mapping[str, object]:
+def _list_search_settings(tool: WebSearcher, here: Exporter) -> Mapping[str, object]:
     match tool.provider:
         case None:
             return {}
@@ -111,10 +117,10 @@ def _check_url(url: str | None, here: Exporter) -> str | None:
     return url
 
 
-def _list_web_settings(tool: tools.PageFetcher | tools.HttpRequester, here: Exporter) -> Mapping[str, object]:
+def _list_web_settings(tool: PageFetcher | HttpRequester, here: Exporter) -> Mapping[str, object]:
     default = type(tool)()
     changed = {name: getattr(tool.limits, name) for name in _LIMITS}
-    extract = tool.extract if isinstance(tool, tools.PageFetcher) else None
+    extract = tool.extract if isinstance(tool, PageFetcher) else None
     return {
         **{name: value for name, value in changed.items() if value != getattr(default.limits, name)},
         "allow_private": tool.limits.allow_private or None,
@@ -123,7 +129,7 @@ def _list_web_settings(tool: tools.PageFetcher | tools.HttpRequester, here: Expo
     }
 
 
-def _list_program_settings(tool: tools.ProgramRunner, here: Exporter) -> Mapping[str, object]:
+def _list_program_settings(tool: ProgramRunner, here: Exporter) -> Mapping[str, object]:
     default = type(tool)()
     if has_secret(tool.environment):
         here.add_problem("it may hold a secret, which a program should read from a file or a service", "environment")
@@ -136,7 +142,7 @@ def _list_program_settings(tool: tools.ProgramRunner, here: Exporter) -> Mapping
     }
 
 
-def _export_approval(tool: tools.ConfigurableTool, here: Exporter) -> dict[str, Any]:
+def _export_approval(tool: ConfigurableTool, here: Exporter) -> dict[str, Any]:
     default, needs, role = type(tool)().traits, tool.traits.needs_approval, tool.traits.required_role
     if replace(tool.traits, needs_approval=default.needs_approval, required_role=None) != default:
         here.add_problem("of its traits, only the need for approvals can be saved in a blueprint")
@@ -146,7 +152,7 @@ def _export_approval(tool: tools.ConfigurableTool, here: Exporter) -> dict[str, 
     return {"needs_approval": needs if needs != default.needs_approval else None, "required_role": role}
 
 
-def _export_pipeline(pipeline: tools.Pipeline, here: Exporter, export_tool: ExportTool) -> PipelinePart | None:
+def _export_pipeline(pipeline: Pipeline, here: Exporter, export_tool: ExportTool) -> PipelinePart | None:
     plain = tools.pipeline(*pipeline.parts)
     steps = [_export_step(step, here.at("steps", place), export_tool) for place, step in enumerate(pipeline.parts)]
     values = {
@@ -159,8 +165,8 @@ def _export_pipeline(pipeline: tools.Pipeline, here: Exporter, export_tool: Expo
     return None if None in steps else here.make(PipelinePart, values)
 
 
-def _export_step(step: Tool | tools.Adapter, here: Exporter, export_tool: ExportTool) -> Part | str | None:
-    if isinstance(step, tools.Adapter):
+def _export_step(step: Tool | Adapter, here: Exporter, export_tool: ExportTool) -> Part | str | None:
+    if isinstance(step, Adapter):
         is_plain = step == tools.adapt(to=step.to)
         name = None if is_plain else here.find_import_path(step.function, "the adapter", "function")
         return here.make(AdapterPart, {"tool": "adapter", "function": name, "to": step.to})

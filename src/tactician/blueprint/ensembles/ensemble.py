@@ -32,7 +32,7 @@ from tactician.blueprint.ensembles.team_settings import (
 from tactician.blueprint.models import TracePart, set_trace
 from tactician.blueprint.references import BlueprintRef
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Name, Part, Positive, Rate
-from tactician.documents import DataPath
+from tactician.documents.data import DataPath
 from tactician.ensemble import Ensemble, Phase, ReviewPolicy, Task, Workflow
 
 

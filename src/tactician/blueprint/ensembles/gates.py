@@ -11,7 +11,7 @@ from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.models import list_fields
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Part, convert_type
 from tactician.blueprint.settings import export_values
-from tactician.documents import form_of
+from tactician.documents.forms import form_of
 from tactician.ensemble import Review
 
 

@@ -11,8 +11,9 @@ from tactician.blueprint.ensembles.mistakes import build_checked
 from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.settings import build_values
-from tactician.documents import DataPath
-from tactician.ensemble import Edge, Graph, Loop, MapReduce, Task, TaskLike, Window
+from tactician.documents.data import DataPath
+from tactician.ensemble import Edge, Graph, Loop, MapReduce, Task, Window
+from tactician.ensemble.tasks.task import TaskLike
 
 _COMMON: Final = ("id", "description")
 _LOOP: Final = (*_COMMON, "max_iterations", "on_limit", "memory", "outputs")

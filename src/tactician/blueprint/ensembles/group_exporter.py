@@ -14,7 +14,8 @@ from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.functions import export_function
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.settings import export_part
-from tactician.ensemble import DEFAULT_CHUNK_SIZE, Graph, Loop, MapReduce, Task, Window
+from tactician.ensemble import Graph, Loop, MapReduce, Task, Window
+from tactician.ensemble.groups.map_reduce import DEFAULT_CHUNK_SIZE
 from tactician.grammar import add_article
 
 Group = Loop | Graph | MapReduce[Any]

@@ -10,7 +10,8 @@ from pydantic_core import PydanticCustomError
 
 from tactician.blueprint.ensembles.task_parts import GROUP_KINDS, TASK_KINDS, TaskItem, TaskItemPart, TaskPart
 from tactician.blueprint.schema_base import DEFERRED, DEFERRED_IN_TEXT, Name, Part, Positive, convert_type, part_or
-from tactician.documents import DataPath, form_of
+from tactician.documents.data import DataPath
+from tactician.documents.forms import form_of
 from tactician.ensemble import Edge
 
 

@@ -14,18 +14,12 @@ from tactician.blueprint.builder import Builder
 from tactician.blueprint.ensembles.functions import export_object, find_object
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.schema_base import Name, Part, Positive, Seconds, part_or
-from tactician.ensemble import (
-    InProcessMemory,
-    MemoryReflections,
-    ReflectionStore,
-    Scope,
-    ScopedMemory,
-    SqlMemory,
-    SqlReflections,
-)
+from tactician.ensemble import InProcessMemory, MemoryReflections, ReflectionStore, Scope, SqlMemory, SqlReflections
+from tactician.ensemble.learning.scoped_memory import ScopedMemory
 from tactician.grammar import add_article
 from tactician.secrets import has_secret
-from tactician.stores import StoreAddress, StoreVariable, store_path
+from tactician.stores import StoreVariable
+from tactician.stores.address import StoreAddress, store_path
 
 _MODULE: Final = "tactician.stores"
 _SECRET: Final = "the address may hold a secret: write it to an environment variable, and name that"

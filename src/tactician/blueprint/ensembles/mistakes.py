@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.ensembles.task_parts import TaskPart
 from tactician.blueprint.schema_base import Part
-from tactician.documents import DataPath
+from tactician.documents.data import DataPath
 from tactician.ensemble import EnsembleDefinitionError
 from tactician.errors import Problem
 

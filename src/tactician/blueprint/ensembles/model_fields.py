@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.built_in_tools import BuiltInTool
+from tactician.blueprint.built_in_tools.parts import BuiltInTool
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.models import DEFAULT, ModelParts, OptionsPart, ResponderPart
 from tactician.blueprint.schema_base import Name, Part, Temperature
 from tactician.blueprint.tool_lists import AgentToolPart, build_tools, export_tools
 from tactician.llm import ModelLike
-from tactician.tools import Toolbox, ToolLike
+from tactician.tools.toolbox import Toolbox, ToolLike
 
 
 class ModelFieldsPart(Part):

@@ -9,7 +9,8 @@ from tactician.blueprint.ensembles.task_exporter import TaskExporter
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.functions import export_function
 from tactician.blueprint.settings import export_part
-from tactician.ensemble import PersonReview, Phase, PhaseReview, Task
+from tactician.ensemble import Phase, PhaseReview, Task
+from tactician.ensemble.phases.review import PersonReview
 
 
 def export_phases(phases: Sequence[Phase], tasks: TaskExporter, exporter: Exporter) -> Iterator[PhasePart]:

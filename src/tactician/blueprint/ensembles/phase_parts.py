@@ -11,8 +11,10 @@ from pydantic_core import CoreSchema, core_schema
 
 from tactician.blueprint.ensembles.task_parts import TaskItem, TaskPart
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Count, Name, Part, convert_type, require_field
-from tactician.documents import DataPath, form_of
-from tactician.ensemble import PersonReview, Workflow
+from tactician.documents.data import DataPath
+from tactician.documents.forms import form_of
+from tactician.ensemble import Workflow
+from tactician.ensemble.phases.review import PersonReview
 
 
 @form_of(PersonReview, convert=convert_type, is_optional=True)

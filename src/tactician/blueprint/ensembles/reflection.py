@@ -10,7 +10,7 @@ from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.schema_base import DEFERRED, Part, convert_type, part_or
 from tactician.blueprint.settings import build_values, export_part
-from tactician.documents import form_of
+from tactician.documents.forms import form_of
 from tactician.ensemble import Reflection
 
 

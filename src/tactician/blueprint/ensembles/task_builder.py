@@ -18,8 +18,9 @@ from tactician.blueprint.ensembles.task_parts import PLAIN_TASK_FIELDS, TaskItem
 from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.settings import build_values
-from tactician.documents import DataPath
-from tactician.ensemble import Ensemble, Task, TaskLike
+from tactician.documents.data import DataPath
+from tactician.ensemble import Ensemble, Task
+from tactician.ensemble.tasks.task import TaskLike
 from tactician.suggestions import did_you_mean
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from typing import Final
 
-from tactician.agents import as_runnable
+from tactician.agents.planned.specs import as_runnable
 from tactician.blueprint.abilities import export_guardrails
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.ensembles.gates import export_gates
@@ -18,7 +18,9 @@ from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.functions import export_function
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.settings import export_values
-from tactician.ensemble import Composite, Ensemble, Graph, Loop, MapReduce, NestedEnsemble, Task, find_composite
+from tactician.ensemble import Ensemble, Graph, Loop, MapReduce, Task
+from tactician.ensemble.nested import NestedEnsemble
+from tactician.ensemble.work.composite import Composite, find_composite
 from tactician.grammar import add_article
 
 _EXPRESSED: Final = frozenset(

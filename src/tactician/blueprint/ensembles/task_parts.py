@@ -14,7 +14,8 @@ from tactician.blueprint.ensembles.gates import ReviewPart
 from tactician.blueprint.ensembles.model_fields import ModelFieldsPart, ToolFieldsPart
 from tactician.blueprint.ensembles.reflection import ReflectItem
 from tactician.blueprint.schema_base import Name, Part, convert_type, one_of
-from tactician.documents import DataPath, form_of
+from tactician.documents.data import DataPath
+from tactician.documents.forms import form_of
 from tactician.ensemble import Task
 
 TASK_KINDS: Final[dict[str, type[Part]]] = {}

@@ -8,7 +8,7 @@ from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.models import list_fields
 from tactician.blueprint.schema_base import Part, convert_type
 from tactician.blueprint.settings import build_values, export_values
-from tactician.documents import form_of
+from tactician.documents.forms import form_of
 from tactician.ensemble import Delegation, HierarchicalConstraints
 from tactician.runs import Budget
 

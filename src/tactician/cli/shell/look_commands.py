@@ -8,7 +8,8 @@ from typing import Annotated
 from rich.markup import escape
 from rich.table import Table
 
-from tactician.agents import Agent, planned_spec
+from tactician.agents import Agent
+from tactician.agents.planned.specs import planned_spec
 from tactician.cli.console import out
 from tactician.cli.drawing import build_agent_tree, describe_kind
 from tactician.cli.formatting import format_time, format_usage, shorten
@@ -22,7 +23,7 @@ from tactician.cli.statuses import format_status
 from tactician.errors import ConfigurationError
 from tactician.llm import ModelCatalog
 from tactician.platform import RunView
-from tactician.process import PlannedAgentSpec
+from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.runs import RunStatus
 
 AgentChoice = Annotated[str | None, ShellOption("-a", "Name of the agent; all by default.")]

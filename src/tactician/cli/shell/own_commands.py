@@ -19,7 +19,8 @@ from tactician.cli.shell.parsing import ShellInputError
 from tactician.cli.shell.session import ShellSession
 from tactician.cli.shell_commands import ShellCommand, ShellParameter, create_command
 from tactician.personalities import PERSONALITIES
-from tactician.platform import Mode, Platform
+from tactician.platform import Platform
+from tactician.platform.autonomy import Mode
 from tactician.suggestions import did_you_mean
 
 SERVICES: Final = (Platform, ShellSession, ShellHistory)

@@ -28,7 +28,8 @@ from tactician.cli.shell_commands import ShellCommand
 from tactician.cli.task_board import TaskBoard
 from tactician.errors import AgentNotFoundError, RunNotFoundError, TacticianError
 from tactician.events import Event
-from tactician.platform import Mode, Platform
+from tactician.platform import Platform
+from tactician.platform.autonomy import Mode
 from tactician.runs import Runnable, RunStatus
 from tactician.secrets import mask_secrets
 from tactician.service import AgentService

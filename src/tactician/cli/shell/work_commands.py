@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from tactician.agents import planned_spec
+from tactician.agents.planned.specs import planned_spec
 from tactician.cli.console import err, out
 from tactician.cli.outcomes import start_run
 from tactician.cli.run_command import read_input

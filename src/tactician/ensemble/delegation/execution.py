@@ -31,7 +31,7 @@ from tactician.frozen import frozen
 from tactician.runs import RunContext, RunResult
 from tactician.suggestions import did_you_mean
 from tactician.text import describe_error
-from tactician.tools import as_text
+from tactician.tools.tool import as_text
 
 
 @frozen

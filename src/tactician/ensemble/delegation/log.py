@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from typing_extensions import TypeForm
 
 from tactician.data_fields import list_data_fields
-from tactician.documents import form_of
+from tactician.documents.forms import form_of
 from tactician.ensemble.values.delegation import (
     DelegationRequest,
     DelegationResponse,
@@ -22,7 +22,9 @@ from tactician.ensemble.values.task_output import TaskOutput
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.frozen import frozen
 from tactician.loop import output_type
-from tactician.runs import Checkpoint, Live, RunContext, encode_value, revive
+from tactician.runs import RunContext
+from tactician.runs.progress.checkpoint import Checkpoint, Live, revive
+from tactician.runs.values.stored_values import encode_value
 
 Types: TypeAlias = Mapping[str, type[object]]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import Final
 
-from tactician.agents import Agent, as_runnable
+from tactician.agents import Agent
+from tactician.agents.planned.specs import as_runnable
 from tactician.ensemble.delegation.execution import Delegator
 from tactician.ensemble.delegation.tool import DelegationTool
 from tactician.ensemble.tasks.default_agent import create_default_agent

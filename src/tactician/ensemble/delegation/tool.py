@@ -11,9 +11,10 @@ from typing_extensions import override
 from tactician.ensemble.delegation.execution import DelegationExecutor, Delegator
 from tactician.ensemble.values.delegation import Delegation, DelegationPriority, DelegationRequest
 from tactician.errors import ToolError
-from tactician.llm import ToolSpec
+from tactician.llm.model import ToolSpec
 from tactician.runs import RunContext
-from tactician.tools import Tool, create_arguments_error
+from tactician.tools import Tool
+from tactician.tools.function import create_arguments_error
 
 TOOL_NAME: Final = "delegate_task"
 _MOST_CHARACTERS: Final = 500

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from typing_extensions import TypeForm
 
-from tactician.agents import Agent, BaseRunnable, TypedRunnable
+from tactician.agents import Agent, BaseRunnable
+from tactician.agents.base import TypedRunnable
 from tactician.frozen import frozen
 from tactician.llm import ModelLike
 from tactician.runs import Runnable

@@ -9,7 +9,7 @@ from typing import Final
 from typing_extensions import TypeVar, override
 
 from tactician.amounts import Text
-from tactician.diagrams import DiagramEdge
+from tactician.diagrams.diagram import DiagramEdge
 from tactician.ensemble.groups.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.tasks.drawing import Drawing
 from tactician.ensemble.tasks.task import Task, TaskLike

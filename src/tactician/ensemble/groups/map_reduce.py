@@ -11,7 +11,7 @@ from typing import Final, Generic
 
 from typing_extensions import TypeVar, override
 
-from tactician.diagrams import DiagramEdge
+from tactician.diagrams.diagram import DiagramEdge
 from tactician.ensemble.groups.bins import pack_bins
 from tactician.ensemble.groups.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.groups.task_makers import TaskMaker, is_task_maker, prepare_task
@@ -35,7 +35,7 @@ from tactician.grammar import format_count
 from tactician.runs import RunContext, Runnable
 from tactician.suggestions import suggest_options
 from tactician.text import describe_error
-from tactician.tools import as_text
+from tactician.tools.tool import as_text
 
 T = TypeVar("T")
 R = TypeVar("R")

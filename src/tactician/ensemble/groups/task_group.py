@@ -10,8 +10,9 @@ from typing import ClassVar, Generic
 
 from typing_extensions import TypeVar, override
 
-from tactician.agents import BaseRunnable, Member
-from tactician.diagrams import Diagram
+from tactician.agents import BaseRunnable
+from tactician.agents.composition import Member
+from tactician.diagrams.diagram import Diagram
 from tactician.ensemble.ensemble import Ensemble
 from tactician.ensemble.learning.outbox import AT_ONCE, LearningOutbox
 from tactician.ensemble.tasks.drawing import Drawing

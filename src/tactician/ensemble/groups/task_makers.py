@@ -13,7 +13,7 @@ from tactician.ensemble.tasks.task import Task, TaskLike
 from tactician.ensemble.values.task_input import Values
 from tactician.ensemble.values.template import fill_template
 from tactician.ensemble.work.composite import Casting
-from tactician.tools import as_text
+from tactician.tools.tool import as_text
 
 V = TypeVar("V")
 W = TypeVar("W", default=object)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tactician.agents import Agent, AgentSettings, as_runnable
+from tactician.agents import Agent
+from tactician.agents.planned.specs import as_runnable
+from tactician.agents.spec import AgentSettings
 from tactician.ensemble.delegation.roster import Roster, TeamAgent, get_role
 from tactician.ensemble.delegation.worker import TeamWorker
 from tactician.ensemble.tasks.task import DEFAULT_MAX_TOOL_CALLS, Task
 from tactician.ensemble.work.assignment import Assignment, add_guidance
 from tactician.llm import ModelLike
 from tactician.runs import Runnable
-from tactician.tools import Toolbox, ToolLike
+from tactician.tools.toolbox import Toolbox, ToolLike
 
 
 def create_team(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tactician.stores import escape_invalid
+from tactician.stores.checks import escape_invalid
 
 
 def bound_text(text: str, most_chars: int) -> str:

@@ -8,7 +8,8 @@ from typing import Final
 
 from tactician.errors import DocumentConflictError, StoredStateError
 from tactician.frozen import frozen
-from tactician.stores import DocumentStore, StoredDocument
+from tactician.stores import DocumentStore
+from tactician.stores.document import StoredDocument
 
 _SLACK: Final = 20
 _MOST_SURPLUS: Final = 1000

@@ -12,8 +12,11 @@ from typing import Annotated, Final, TypeAlias
 from pydantic import Field
 
 from tactician.frozen import frozen
-from tactician.llm import EmbeddingModel, Vector, as_media_source
-from tactician.runs import RunContext, report_model_call
+from tactician.llm import EmbeddingModel
+from tactician.llm.embeddings.model import Vector
+from tactician.llm.model_sources import as_media_source
+from tactician.runs import RunContext
+from tactician.runs.reporting import report_model_call
 
 Embedder: TypeAlias = EmbeddingModel | str
 """Embedding model, or its name among the models of the run."""

@@ -14,7 +14,7 @@ from pydantic import AwareDatetime, Field, TypeAdapter
 from tactician.amounts import Positive
 from tactician.ensemble.learning.bounds import bound_text
 from tactician.errors import ConfigurationError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.frozen import frozen
 from tactician.grammar import add_article
 

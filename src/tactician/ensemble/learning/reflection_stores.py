@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from tactician.ensemble.learning.dated_log import DatedLog, DatedText
 from tactician.ensemble.learning.reflection import TaskReflection, reflection_adapter
 from tactician.errors import ConfigurationError, StoredStateError
-from tactician.stores import DocumentStore, MemoryStore, StoreAddress, open_store
+from tactician.stores import DocumentStore, MemoryStore, open_store
+from tactician.stores.address import StoreAddress
 from tactician.suggestions import suggest_options
 
 _COLLECTION: Final = "task_reflections"

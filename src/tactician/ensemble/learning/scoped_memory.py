@@ -18,7 +18,8 @@ from tactician.errors import ConfigurationError, ModelError, StoredStateError
 from tactician.frozen import frozen
 from tactician.loggers import get_logger
 from tactician.runs import RunContext, report_retrieval
-from tactician.stores import DocumentStore, MemoryStore, StoreAddress, open_store
+from tactician.stores import DocumentStore, MemoryStore, open_store
+from tactician.stores.address import StoreAddress
 from tactician.suggestions import did_you_mean, suggest_options
 
 _COLLECTION: Final = "memory_scopes"

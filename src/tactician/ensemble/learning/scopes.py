@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, Field
 
 from tactician.ensemble.learning.bounds import bound_text
 from tactician.errors import ConfigurationError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.frozen import frozen
 
 MOST_CONTENT: Final = 8_000

@@ -7,7 +7,8 @@ from typing import Final
 
 from tactician.ensemble.learning.reflection import TaskReflection
 from tactician.ensemble.learning.scopes import ScopeEntry
-from tactician.runs import RunContext, format_data
+from tactician.runs import RunContext
+from tactician.runs.context.part_settings import format_data
 
 _MOST_NOTES: Final = 20_000
 _INTRODUCTION: Final = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tactician.diagrams import DiagramEdge, DiagramNode
+from tactician.diagrams.diagram import DiagramEdge, DiagramNode
 from tactician.ensemble.phases.plan import PhasePlan, PlannedPhase
 from tactician.ensemble.phases.review import PersonReview
 

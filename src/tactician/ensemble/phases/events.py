@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from typing import ClassVar
 
-from tactician.events import Event, SpanFacts, SpanKind
+from tactician.events import Event
+from tactician.events.span_facts import SpanFacts, SpanKind
 from tactician.frozen import frozen
 
 

@@ -14,9 +14,12 @@ from tactician.ensemble.values.results import EnsembleResult, ExitReason, PhaseO
 from tactician.ensemble.values.task_output import TaskOutput
 from tactician.ensemble.work.environment import TaskEnvironment
 from tactician.ensemble.work.running import note_begin
-from tactician.flow import FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
+from tactician.flow.scheduler import Scheduler
+from tactician.flow.steps import FlowStep, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.grammar import format_count
-from tactician.runs import RunContext, Suspended, is_final
+from tactician.runs import RunContext
+from tactician.runs.outcomes.errors import is_final
+from tactician.runs.outcomes.suspension import Suspended
 from tactician.text import describe_error
 
 

@@ -12,9 +12,12 @@ from tactician.ensemble.reviews.consultation import PersonAnswer, PersonConsulta
 from tactician.ensemble.reviews.reviewers import Reviewer
 from tactician.ensemble.values.phase_decisions import FORMS, PhaseDecision, UndecidedError
 from tactician.ensemble.values.task_output import TaskOutput
-from tactician.loop import InvalidOutput, output_type
-from tactician.process import build_form
-from tactician.runs import Approval, Response, RunContext, StoredAnswer
+from tactician.loop import output_type
+from tactician.loop.output import InvalidOutput
+from tactician.process.people.forms import build_form
+from tactician.runs import RunContext
+from tactician.runs.outcomes.suspension import Approval, Response
+from tactician.runs.requests.answers import StoredAnswer
 
 
 async def ask_person(

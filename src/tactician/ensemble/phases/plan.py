@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from tactician.agents import Member
+from tactician.agents.composition import Member
 from tactician.ensemble.phases.phase import Phase
 from tactician.ensemble.reviews.review import ReviewPolicy
 from tactician.ensemble.reviews.reviewers import Reviewer

@@ -10,7 +10,8 @@ from pydantic import TypeAdapter
 
 from tactician.ensemble.values.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
 from tactician.frozen import frozen
-from tactician.runs import RunContext, revive
+from tactician.runs import RunContext
+from tactician.runs.progress.checkpoint import revive
 
 
 @frozen

@@ -25,7 +25,8 @@ from tactician.ensemble.work.execution import TaskRunner
 from tactician.ensemble.work.task_plan import create_plan
 from tactician.ensemble.work.task_reviews import ReviewSettings
 from tactician.grammar import format_count
-from tactician.loop import InvalidOutput, output_type
+from tactician.loop import output_type
+from tactician.loop.output import InvalidOutput
 from tactician.runs import OutputError, RunContext, RunResult, RunStatus
 
 _AGAIN = f"Your answer was no decision. Answer with one: {FORMS}."

@@ -22,7 +22,8 @@ from tactician.ensemble.work.environment import TaskEnvironment
 from tactician.ensemble.work.running import NO_LIMIT, TaskOrder, run_tasks
 from tactician.ensemble.work.task_execution import record_failures
 from tactician.grammar import format_count
-from tactician.runs import RunContext, RunError, RunResult, is_final
+from tactician.runs import RunContext, RunError, RunResult
+from tactician.runs.outcomes.errors import is_final
 from tactician.text import describe_error
 
 

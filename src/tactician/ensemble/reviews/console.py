@@ -8,7 +8,8 @@ from typing import Final
 from tactician.ensemble.reviews.decision import ReviewDecision, get_decision_schema
 from tactician.ensemble.reviews.terminal import ReadLine, Terminal, begin_rest, open_terminal
 from tactician.ensemble.values.phase_decisions import FORMS, PhaseDecision
-from tactician.runs import PendingRequest, Response, approve, reject
+from tactician.runs import PendingRequest, approve, reject
+from tactician.runs.outcomes.suspension import Response
 from tactician.suggestions import suggest_options
 from tactician.text import escape_controls
 

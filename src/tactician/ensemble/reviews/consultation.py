@@ -9,20 +9,14 @@ from pydantic import JsonValue
 
 from tactician.ensemble.reviews.reviewers import Reviewer, ask_reviewer
 from tactician.errors import StoredStateError
-from tactician.flow import StepTimeoutError
+from tactician.flow.timeout import StepTimeoutError
 from tactician.frozen import frozen
-from tactician.llm import JsonSchema
-from tactician.loop import InvalidOutput
-from tactician.runs import (
-    Checkpoint,
-    Live,
-    PendingRequest,
-    Response,
-    RunContext,
-    Suspended,
-    find_author,
-    revive,
-)
+from tactician.llm.model import JsonSchema
+from tactician.loop.output import InvalidOutput
+from tactician.runs import PendingRequest, RunContext
+from tactician.runs.outcomes.suspension import Response, Suspended
+from tactician.runs.progress.checkpoint import Checkpoint, Live, revive
+from tactician.runs.requests.respondents import find_author
 
 T = TypeVar("T")
 _MAX_TRIES: Final = 3

@@ -12,9 +12,10 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from tactician.frozen import frozen
-from tactician.llm import JsonSchema
-from tactician.loop import InvalidOutput
-from tactician.runs import Approval, Response, StoredAnswer
+from tactician.llm.model import JsonSchema
+from tactician.loop.output import InvalidOutput
+from tactician.runs.outcomes.suspension import Approval, Response
+from tactician.runs.requests.answers import StoredAnswer
 
 Verdict: TypeAlias = Literal["approve", "edit", "retry", "exit_early"]
 _FORM: Final = re.compile(r"(APPROVE|EXIT_EARLY)|(EDIT|RETRY)[ \t]*:(.*)", re.DOTALL | re.IGNORECASE)

@@ -13,8 +13,9 @@ from tactician.ensemble.reviews.events import ReviewDecided, ReviewRequested
 from tactician.ensemble.reviews.review import OnTimeout, Review, ReviewPolicy
 from tactician.ensemble.reviews.reviewers import Reviewer
 from tactician.frozen import frozen
-from tactician.loop import InvalidOutput
-from tactician.runs import Response, RunContext
+from tactician.loop.output import InvalidOutput
+from tactician.runs import RunContext
+from tactician.runs.outcomes.suspension import Response
 
 GateTiming: TypeAlias = Literal["before", "after"]
 _AFTER: Final = Review.after()

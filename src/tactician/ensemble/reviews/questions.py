@@ -10,11 +10,13 @@ from typing_extensions import override
 from tactician.ensemble.reviews.consultation import PersonConsultation, Question
 from tactician.ensemble.reviews.review import find_timeout_mistakes
 from tactician.errors import DeclarationError, ToolError
-from tactician.llm import JsonSchema, ToolSpec
-from tactician.loop import InvalidOutput
-from tactician.runs import Response, RunContext
+from tactician.llm.model import JsonSchema, ToolSpec
+from tactician.loop.output import InvalidOutput
+from tactician.runs import RunContext
+from tactician.runs.outcomes.suspension import Response
 from tactician.suggestions import suggest_options
-from tactician.tools import Tool, create_arguments_error
+from tactician.tools import Tool
+from tactician.tools.function import create_arguments_error
 
 TOOL_NAME: Final = "ask_person"
 _ANSWER: Final[JsonSchema] = {"type": "string"}

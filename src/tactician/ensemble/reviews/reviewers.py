@@ -6,8 +6,9 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, TypeAlias
 
-from tactician.flow import run_with_timeout
-from tactician.runs import PendingRequest, RequestAnswered, Response, RunContext
+from tactician.flow.timeout import run_with_timeout
+from tactician.runs import PendingRequest, RequestAnswered, RunContext
+from tactician.runs.outcomes.suspension import Response
 
 Reviewer: TypeAlias = Callable[[PendingRequest], Response | Awaitable[Response]]
 """Function that answers the requests of a run. It returns `None` for a request that somebody else is to answer.

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
-from tactician.runs import in_thread
+from tactician.runs.context.threads import in_thread
 
 ReadLine: TypeAlias = Callable[[str], str | Awaitable[str]]
 """Function of a prompt that returns a line without its end. It raises `EOFError` at the end of the input."""

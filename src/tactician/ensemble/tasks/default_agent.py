@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tactician.agents import Agent, AgentSettings
+from tactician.agents import Agent
+from tactician.agents.spec import AgentSettings
 from tactician.ensemble.tasks.task import Task
 
 DEFAULT_ROLE: Final = "Specialist"

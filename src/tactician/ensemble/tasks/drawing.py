@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
-from tactician.diagrams import DiagramEdge, DiagramNode, NodeShape
+from tactician.diagrams.diagram import DiagramEdge, DiagramNode, NodeShape
 from tactician.frozen import frozen
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from typing import ClassVar
 
-from tactician.events import Event, SpanFacts, SpanKind
+from tactician.events import Event
+from tactician.events.span_facts import SpanFacts, SpanKind
 from tactician.frozen import frozen
 from tactician.grammar import format_count
-from tactician.llm import NO_USAGE, Usage
+from tactician.llm import Usage
+from tactician.llm.usage import NO_USAGE
 
 
 @frozen(kw_only=True)

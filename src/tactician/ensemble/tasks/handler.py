@@ -9,7 +9,7 @@ from typing_extensions import override
 from tactician.agents import BaseRunnable
 from tactician.ensemble.tasks.task import Handler
 from tactician.ensemble.values.task_input import TaskInput
-from tactician.process import allow_questions
+from tactician.process.people.questions import allow_questions
 from tactician.runs import Input, RunContext, RunResult
 
 

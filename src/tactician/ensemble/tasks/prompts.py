@@ -8,7 +8,9 @@ from typing import Final
 from pydantic_core import to_json
 from typing_extensions import TypeForm
 
-from tactician.agents import Agent, BaseRunnable, FunctionRunnable, TypedRunnable
+from tactician.agents import Agent, BaseRunnable
+from tactician.agents.base import TypedRunnable
+from tactician.agents.function import FunctionRunnable
 from tactician.context_format import ContextFormatter
 from tactician.ensemble.learning.sections import list_memory_sections, list_note_sections
 from tactician.ensemble.values.delegation import DelegationPriority, DelegationRequest
@@ -16,7 +18,8 @@ from tactician.ensemble.values.ensemble_runnable import EnsembleRunnable
 from tactician.ensemble.values.task_input import Revision, TaskInput
 from tactician.ensemble.values.task_output import TaskOutput
 from tactician.loop import output_type
-from tactician.runs import RunContext, Runnable, find_formatter, format_data
+from tactician.runs import RunContext, Runnable
+from tactician.runs.context.part_settings import find_formatter, format_data
 
 GUIDANCE: Final = (
     "Work on the task that you are given, and answer with its result alone. "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeAlias, cast, ove
 
 from typing_extensions import TypedDict, TypeForm, TypeVar, Unpack
 
-from tactician.agents import as_runnable
+from tactician.agents.planned.specs import as_runnable
 from tactician.amounts import Count, Positive, Text
 from tactician.ensemble.learning.reflection import Reflection
 from tactician.ensemble.reviews.review import Review
@@ -20,12 +20,14 @@ from tactician.ensemble.values.errors import EnsembleDefinitionError
 from tactician.ensemble.values.outcomes import OutputPredicate
 from tactician.ensemble.values.task_input import TaskInput
 from tactician.errors import DeclarationError
-from tactician.guardrails import GuardrailLike, as_input_guardrail, as_output_guardrail
+from tactician.guardrails.callables import GuardrailLike
+from tactician.guardrails.decorators import as_input_guardrail, as_output_guardrail
 from tactician.llm import LanguageModel, LlmOptions, ModelLike
-from tactician.loop import Guards, output_type
+from tactician.loop import output_type
+from tactician.loop.policy import Guards
 from tactician.runs import Runnable
 from tactician.suggestions import suggest_options
-from tactician.tools import Toolbox, ToolLike
+from tactician.tools.toolbox import Toolbox, ToolLike
 
 T_co = TypeVar("T_co", covariant=True, default=object)
 DEFAULT_MAX_TOOL_CALLS: Final = 25

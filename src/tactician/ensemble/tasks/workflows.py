@@ -13,17 +13,9 @@ from typing_extensions import override
 from tactician.clock import Clock
 from tactician.ensemble.tasks.task import Task
 from tactician.errors import DeclarationError
-from tactician.flow import (
-    Dependent,
-    ErrorPolicy,
-    FlowStep,
-    Scheduler,
-    StepCompleted,
-    StepFailed,
-    StepSkipped,
-    StepSuspended,
-    run_in_turn,
-)
+from tactician.flow.scheduler import Scheduler
+from tactician.flow.steps import ErrorPolicy, FlowStep, StepCompleted, StepFailed, StepSkipped, StepSuspended
+from tactician.flow.turns import Dependent, run_in_turn
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler

@@ -51,10 +51,10 @@ def list_problems(strangers: Iterable[tuple[str, str]], mistakes: Iterable[tuple
         strangers: the arguments of another kind, as `replace_strangers` yields them.
         mistakes: the places and the descriptions of all other mistakes.
     """
-    found = list(strangers)
-    places = {place for place, _ in found}
+    problems = list(strangers)
+    places = {place for place, _ in problems}
     others = [(place, message) for place, message in mistakes if place not in places]
-    return [Problem(place, message) for place, message in (*found, *others)]
+    return [Problem(place, message) for place, message in (*problems, *others)]
 
 
 def as_list(values: Iterable[T]) -> tuple[T, ...]:

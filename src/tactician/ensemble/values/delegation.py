@@ -22,7 +22,7 @@ from tactician.ensemble.values.argument_kinds import (
     replace_strangers,
 )
 from tactician.errors import DeclarationError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.loop import output_type
 from tactician.suggestions import suggest_options
 

@@ -12,7 +12,9 @@ from tactician.conversation import Conversation
 from tactician.ensemble.values.inputs import TEXT_NAME, EnsembleInput, create_arguments_type
 from tactician.ensemble.values.results import EnsembleResult
 from tactician.errors import Problem
-from tactician.runs import Budget, Input, Response, RunContext, run_blocking
+from tactician.runs import Budget, Input, RunContext
+from tactician.runs.context.threads import run_blocking
+from tactician.runs.outcomes.suspension import Response
 from tactician.suggestions import suggest_options
 
 T_co = TypeVar("T_co", covariant=True, default=object)

@@ -9,7 +9,8 @@ from tactician.ensemble.values.phase_decisions import PhaseReviewRecord
 from tactician.ensemble.values.results import EnsembleResult
 from tactician.ensemble.values.task_output import TaskOutput
 from tactician.errors import DocumentError, LeaseLostError, StoreError
-from tactician.runs import RunError, RunKilledError, RunResult, RunStatus, get_end_status, is_final
+from tactician.runs import RunError, RunKilledError, RunResult, RunStatus
+from tactician.runs.outcomes.errors import get_end_status, is_final
 from tactician.text import describe_error
 
 INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)

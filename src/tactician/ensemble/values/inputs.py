@@ -10,9 +10,10 @@ from typing_extensions import TypedDict
 
 from tactician.ensemble.values.task_input import Values
 from tactician.frozen import frozen
-from tactician.llm import join_text
-from tactician.runs import Input, messages_of
-from tactician.tools import as_text
+from tactician.llm.messages import join_text
+from tactician.runs import Input
+from tactician.runs.runnable import messages_of
+from tactician.tools.tool import as_text
 
 TEXT_NAME: Final = "input"
 """Name of the text of the caller in templates."""

@@ -9,7 +9,7 @@ from tactician.ensemble.values.task_input import TaskInput
 from tactician.ensemble.values.task_output import TaskOutput
 from tactician.llm import ToolResult
 from tactician.runs import RunResult
-from tactician.tools import as_text
+from tactician.tools.tool import as_text
 
 
 def create_task_output(

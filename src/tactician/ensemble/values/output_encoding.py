@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, TypeAdapter
 
 from tactician.ensemble.values.task_output import TaskOutput
 from tactician.errors import StoredStateError
-from tactician.runs import decode_value, encode_value
+from tactician.runs.values.stored_values import decode_value, encode_value
 
 _END: Final = "completed_at"
 """Key of the date of the end, as all versions of the stored format have it."""

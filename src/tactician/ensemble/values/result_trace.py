@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tactician.ensemble.values.task_output import TaskOutput
-from tactician.events import SpanKind
-from tactician.llm import NO_USAGE
+from tactician.events.span_facts import SpanKind
+from tactician.llm.usage import NO_USAGE
 from tactician.runs import RunStatus
-from tactician.trace import ModelUse, Trace, TraceNode
+from tactician.trace import Trace
+from tactician.trace.node import ModelUse, TraceNode
 
 
 def trace_run(run_id: str, name: str, status: RunStatus, duration: float, tasks: tuple[TraceNode, ...]) -> Trace:

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from tactician.clock import Clock
-from tactician.events import EventListener
-from tactician.resilience import Pace
-from tactician.runs import RequestPace, RunContext, load_capture_mode
-from tactician.trace import CaptureMode, Recorder
+from tactician.events.bus import EventListener
+from tactician.resilience.pace import Pace
+from tactician.runs import RunContext
+from tactician.runs.context.part_settings import RequestPace
+from tactician.runs.context.telemetry import load_capture_mode
+from tactician.trace import Recorder
+from tactician.trace.capture import CaptureMode
 
 
 class SharedPace:

@@ -10,7 +10,8 @@ from typing_extensions import TypeForm, TypeVar
 
 from tactician.frozen import frozen
 from tactician.grammar import add_article
-from tactician.llm import NO_USAGE, Usage
+from tactician.llm import Usage
+from tactician.llm.usage import NO_USAGE
 from tactician.suggestions import did_you_mean
 
 T = TypeVar("T")

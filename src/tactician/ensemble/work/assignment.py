@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
-from tactician.agents import Agent, AgentSettings
+from tactician.agents import Agent
+from tactician.agents.spec import AgentSettings
 from tactician.ensemble.delegation.roster import Roster, get_role
 from tactician.ensemble.delegation.worker import expect_type
 from tactician.ensemble.learning.recollection import LearningStores
@@ -20,7 +21,7 @@ from tactician.ensemble.work.composite import NO_STORES, Equipment, find_composi
 from tactician.frozen import frozen
 from tactician.llm import ModelLike
 from tactician.runs import Runnable
-from tactician.tools import Toolbox, ToolLike
+from tactician.tools.toolbox import Toolbox, ToolLike
 
 HANDLER_ROLE: Final = "(deterministic)"
 _LONGEST_KEY: Final = 80

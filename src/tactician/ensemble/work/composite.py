@@ -18,7 +18,7 @@ from tactician.ensemble.values.task_output import TaskOutput
 from tactician.errors import Problem
 from tactician.llm import ModelLike
 from tactician.runs import RunContext, Runnable, RunResult
-from tactician.tools import ToolLike
+from tactician.tools.toolbox import ToolLike
 
 T_co = TypeVar("T_co", covariant=True, default=object)
 NO_STORES: Final = LearningStores()

@@ -14,7 +14,7 @@ from tactician.ensemble.values.task_input import TaskInput
 from tactician.ensemble.values.task_output import TaskOutput
 from tactician.ensemble.work.lifecycle import perform_task, restore_task, skip_task
 from tactician.ensemble.work.task_execution import TaskExecution, TaskPlan, TasksRun
-from tactician.flow import StepFailed, StepSkipped, StepSuspended
+from tactician.flow.steps import StepFailed, StepSkipped, StepSuspended
 
 
 class TaskRunner(TasksRun):

@@ -35,7 +35,8 @@ from tactician.ensemble.values.task_output import TaskOutput
 from tactician.ensemble.work.task_execution import TaskExecution
 from tactician.ensemble.work.task_learning import learn_again
 from tactician.ensemble.work.task_signals import EnsembleExit, RetryRequested
-from tactician.runs import BudgetError, RepeatLimitError, RunContext, RunResult, Suspended, list_prompts
+from tactician.runs import BudgetError, RepeatLimitError, RunContext, RunResult, list_prompts
+from tactician.runs.outcomes.suspension import Suspended
 from tactician.text import describe_error
 
 _MOST_ATTEMPTS: Final = 100

@@ -7,7 +7,7 @@ from typing import Final
 
 from tactician.agents import Agent
 from tactician.ensemble.work.assignment import Assignment
-from tactician.llm import UsageTally
+from tactician.llm.usage import UsageTally
 from tactician.runs import OutputError, RunContext, RunResult
 
 _LONGEST_REPLY: Final = 10_000

@@ -8,18 +8,12 @@ from dataclasses import replace
 from tactician.ensemble.reviews.reviewers import Reviewer, ask_reviewer
 from tactician.ensemble.values.task_input import TaskInput
 from tactician.ensemble.work.task_work import Work
-from tactician.flow import StepTimeoutError
-from tactician.runs import (
-    Live,
-    PendingRequest,
-    Response,
-    RunContext,
-    RunResult,
-    find_suspension,
-    record_authors,
-    restore_response,
-    save_response,
-)
+from tactician.flow.timeout import StepTimeoutError
+from tactician.runs import PendingRequest, RunContext, RunResult
+from tactician.runs.outcomes.suspension import Response, find_suspension
+from tactician.runs.progress.checkpoint import Live
+from tactician.runs.requests.answers import restore_response, save_response
+from tactician.runs.requests.respondents import record_authors
 
 
 async def work_with_reviewer(work: Work, reviewer: Reviewer, task: TaskInput, place: RunContext) -> RunResult[object]:

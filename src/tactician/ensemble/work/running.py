@@ -20,10 +20,9 @@ from tactician.ensemble.work.execution import TaskRunner
 from tactician.ensemble.work.task_execution import TaskPlan, record_failures
 from tactician.ensemble.work.task_plan import create_plan
 from tactician.ensemble.work.task_reviews import NO_REVIEWS, ReviewSettings
-from tactician.flow import (
-    ErrorPolicy,
-)
-from tactician.runs import RunContext, Suspended
+from tactician.flow.steps import ErrorPolicy
+from tactician.runs import RunContext
+from tactician.runs.outcomes.suspension import Suspended
 from tactician.text import describe_error
 
 TaskErrorPolicy: TypeAlias = Literal["fail_fast", "continue"]

@@ -17,7 +17,9 @@ from tactician.ensemble.work.environment import TaskEnvironment
 from tactician.ensemble.work.task_reviews import ReviewSettings
 from tactician.ensemble.work.task_work import Work
 from tactician.frozen import frozen
-from tactician.runs import Checkpoint, Live, RunContext, RunError, RunResult, RunStatus, is_limit, revive
+from tactician.runs import RunContext, RunError, RunResult, RunStatus
+from tactician.runs.outcomes.errors import is_limit
+from tactician.runs.progress.checkpoint import Checkpoint, Live, revive
 from tactician.text import describe_error
 
 Start: TypeAlias = Callable[["TaskExecution"], Awaitable[RunResult[object]]]

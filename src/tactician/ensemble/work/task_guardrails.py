@@ -9,14 +9,9 @@ from tactician.ensemble.tasks.prompts import build_prompt, find_prompt_type
 from tactician.ensemble.values.task_output import TaskOutput
 from tactician.ensemble.work.task_execution import TaskExecution
 from tactician.ensemble.work.task_signals import RetryRequested
-from tactician.guardrails import (
-    CheckedInput,
-    CheckedOutput,
-    Guardrail,
-    GuardrailError,
-    Objection,
-    find_first_objection,
-)
+from tactician.guardrails import GuardrailError
+from tactician.guardrails.checks import Objection, find_first_objection
+from tactician.guardrails.guardrail import CheckedInput, CheckedOutput, Guardrail
 from tactician.llm import UserMessage
 
 V = TypeVar("V")

@@ -27,7 +27,8 @@ from tactician.ensemble.values.task_output import TaskOutput
 from tactician.ensemble.work.task_execution import TaskExecution
 from tactician.llm import ModelLike
 from tactician.loggers import get_logger
-from tactician.runs import Live, RunContext, revive
+from tactician.runs import RunContext
+from tactician.runs.progress.checkpoint import Live, revive
 from tactician.suggestions import did_you_mean
 from tactician.text import describe_error
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Collection, Iterator
 from functools import partial
 
-from tactician.agents import Agent, find_start
+from tactician.agents import Agent
+from tactician.agents.base import find_start
 from tactician.ensemble.tasks.prompts import build_prompt
 from tactician.ensemble.values.output_encoding import OutputCodec
 from tactician.ensemble.values.task_output import TaskOutput

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from tactician.config import TelemetrySettings
+from tactician.config.settings import TelemetrySettings
 from tactician.errors import MissingExtraError
-from tactician.events import EventListener, subscribe_everywhere
+from tactician.events import subscribe_everywhere
+from tactician.events.bus import EventListener
 from tactician.extras import describe_install
-from tactician.runs import TELEMETRY
+from tactician.runs.context.telemetry import TELEMETRY
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider

@@ -48,7 +48,8 @@ from tactician.integrations.otel.conventions import (
 )
 from tactician.integrations.otel.metrics import Metrics
 from tactician.integrations.otel.span_tree import Opening, SpanTree
-from tactician.llm import NO_USAGE, RequestRouted
+from tactician.llm import RequestRouted
+from tactician.llm.usage import NO_USAGE
 from tactician.loop import (
     TextReceived,
     ThinkingReceived,

@@ -21,13 +21,13 @@ from tactician.llm import (
     Message,
     ModelRequest,
     ModelResponse,
-    SystemMessage,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
-    ToolSpec,
 )
+from tactician.llm.messages import SystemMessage
+from tactician.llm.model import ToolSpec
 
 
 def describe_messages(request: ModelRequest) -> Attributes:

@@ -30,8 +30,8 @@ from tactician.llm import (
     RequestRetried,
     RequestRouted,
     Usage,
-    calculate_cost,
 )
+from tactician.llm.usage import calculate_cost
 from tactician.loop import (
     HandedOff,
     OutputRejected,
@@ -63,8 +63,8 @@ from tactician.runs import (
     RunEnded,
     RunStarted,
     RunSuspended,
-    set_trace_source,
 )
+from tactician.runs.context.telemetry import set_trace_source
 
 _NOTED: Final = (
     RequestRetried,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tactician.events import Event, SpanKind
+from tactician.events import Event
+from tactician.events.span_facts import SpanKind
 from tactician.integrations.otel.attributes import Attributes, name_error, shorten_name
 from tactician.integrations.otel.conventions import RUN_ID, RUN_STATUS, SPAN_KIND, TASK_ID
 from tactician.integrations.otel.span_tree import Opening, SpanTree

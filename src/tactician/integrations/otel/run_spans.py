@@ -26,7 +26,7 @@ from tactician.integrations.otel.conventions import (
 )
 from tactician.integrations.otel.metrics import Metrics
 from tactician.integrations.otel.span_tree import Opening, SpanTree, TracedSpan
-from tactician.llm import UsageTally
+from tactician.llm.usage import UsageTally
 from tactician.process import (
     ActionCompleted,
     ActionResumed,

@@ -17,7 +17,9 @@ from opentelemetry.trace import SpanKind as TraceSide
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.trace.status import StatusCode
 
-from tactician.events import Event, OpenSpan, OpenSpans, SpanKind
+from tactician.events import Event
+from tactician.events.span_facts import SpanKind
+from tactician.events.spans import OpenSpan, OpenSpans
 from tactician.frozen import frozen
 from tactician.integrations.otel.attributes import Attributes, write_content
 from tactician.integrations.otel.conventions import ERROR_TYPE

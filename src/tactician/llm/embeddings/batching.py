@@ -13,7 +13,7 @@ from tactician.errors import MalformedResponseError, ModelRequestError
 from tactician.grammar import format_count
 from tactician.llm.embeddings.model import BatchLimits, EmbeddingOptions, Vector
 from tactician.llm.usage import Usage
-from tactician.llm.wire import expect_count
+from tactician.llm.wire.decoding import expect_count
 
 DEFAULT_LIMITS = BatchLimits()
 

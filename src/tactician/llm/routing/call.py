@@ -8,7 +8,7 @@ from math import inf
 from typing import Generic, TypeAlias, TypeVar
 
 from tactician.errors import ModelConnectionError, ModelError, ModelTimeoutError
-from tactician.events import EventEmitter
+from tactician.events.bus import EventEmitter
 from tactician.llm.remote import DEFAULT_TIMEOUT
 from tactician.llm.routing.attempt import Attempt, OpenStream
 from tactician.llm.routing.call_settings import CallSettings
@@ -17,7 +17,7 @@ from tactician.llm.routing.policies import DeploymentStates
 from tactician.llm.routing.retries import Failure, classify_failure, format_attempts
 from tactician.llm.routing.routes import Route, Stage
 from tactician.llm.time_limit import LimitedCall
-from tactician.resilience import RetryRule
+from tactician.resilience.backoff import RetryRule
 
 RequestT = TypeVar("RequestT")
 AnswerT = TypeVar("AnswerT")

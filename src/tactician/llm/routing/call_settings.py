@@ -8,7 +8,7 @@ from tactician.llm.routing.reporter import Reporter
 from tactician.llm.routing.retries import ModelRetryPolicy
 from tactician.llm.routing.token_estimate import Estimate
 from tactician.llm.time_limit import TimeLimit
-from tactician.resilience import Random
+from tactician.resilience.backoff import Random
 
 
 @frozen

@@ -17,7 +17,7 @@ from tactician.llm.routing.call_settings import CallSettings
 from tactician.llm.routing.retries import PASSING_FAILURES, SINGLE_ATTEMPT, Failure
 from tactician.llm.routing.routes import Route, RouteTable, Stage
 from tactician.llm.usage import NO_USAGE
-from tactician.resilience import RetryRule
+from tactician.resilience.backoff import RetryRule
 
 
 class ChatCall(RoutedCall[ModelRequest, Started]):

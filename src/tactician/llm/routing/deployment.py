@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
-from tactician.llm.embeddings import EmbeddingModel
+from tactician.llm.embeddings.model import EmbeddingModel
 from tactician.llm.images import ImageModel
 from tactician.llm.instance import Instance
 from tactician.llm.model import Features, LanguageModel

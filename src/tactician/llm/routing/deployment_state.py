@@ -8,7 +8,8 @@ from tactician.errors import ModelError
 from tactician.llm.routing.deployment import CallLimits, Deployment, DeploymentStatus
 from tactician.llm.routing.retries import Failure, is_deployment_fault
 from tactician.llm.usage import NO_USAGE, Usage
-from tactician.resilience import CircuitBreaker, CircuitBreakerPolicy, RateLimiter
+from tactician.resilience.circuit_breaker import CircuitBreaker, CircuitBreakerPolicy
+from tactician.resilience.rate_limiter import RateLimiter
 
 # Timers and sums of floats are not exact; differences below a nanosecond do not matter.
 INSTANT = 1e-9

@@ -8,14 +8,13 @@ from typing import Generic, Self, TypeVar, cast
 
 from tactician.errors import MalformedResponseError, ModelError
 from tactician.frozen import frozen
-from tactician.llm.embeddings import (
+from tactician.llm.embeddings.batching import check_sizes, split_batches
+from tactician.llm.embeddings.model import (
     NO_EMBEDDING_OPTIONS,
     BatchLimits,
     EmbeddingModel,
     EmbeddingOptions,
     Embeddings,
-    check_sizes,
-    split_batches,
 )
 from tactician.llm.images import (
     DEFAULT_QUALITY,

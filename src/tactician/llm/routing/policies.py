@@ -10,7 +10,7 @@ from hashlib import blake2b
 from operator import attrgetter
 from typing import Protocol, TypeAlias
 
-from tactician.config import RoutingPolicy
+from tactician.config.model_settings import RoutingPolicy
 from tactician.errors import ConfigurationError
 from tactician.llm.routing.deployment_state import DeploymentState
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tactician.events import EventEmitter
+from tactician.events.bus import EventEmitter
 from tactician.llm.routing.deployment import find_address
 from tactician.llm.routing.deployment_state import INSTANT, DeploymentState
 from tactician.llm.routing.events import (

@@ -22,7 +22,7 @@ from tactician.errors import (
 )
 from tactician.frozen import frozen
 from tactician.grammar import format_count
-from tactician.resilience import RetryRule
+from tactician.resilience.backoff import RetryRule
 
 
 class Failure(StrEnum):

@@ -9,7 +9,7 @@ from typing import Unpack
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.config import ModelSettings
-from tactician.events import EventBus, EventEmitter, EventListener
+from tactician.events.bus import EventBus, EventEmitter, EventListener
 from tactician.llm.instances import parse_instances, parse_prices
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.model_kinds import KIND_NAMES, KindName
@@ -41,7 +41,8 @@ from tactician.llm.routing.routes import PoolSettings, RouteTable
 from tactician.llm.routing.token_estimate import Estimate, estimate_tokens
 from tactician.llm.time_limit import TimeLimit
 from tactician.llm.usage import NO_USAGE, Usage
-from tactician.resilience import CircuitBreakerPolicy, Random
+from tactician.resilience.backoff import Random
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tactician.suggestions import suggest_options
 
 NO_FALLBACKS: Mapping[str, Sequence[str]] = MappingProxyType({})

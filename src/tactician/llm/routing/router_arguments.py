@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypedDict
 
-from tactician.config import ModelSettings, RouterSettings
-from tactician.documents import make_document, validate_document
+from tactician.config import ModelSettings
+from tactician.config.model_settings import RouterSettings
+from tactician.documents.document import make_document
+from tactician.documents.models import validate_document
 from tactician.llm.routing.deployment import CallLimits
 from tactician.llm.routing.policies import PolicyName
 from tactician.llm.routing.retries import ModelRetryPolicy
-from tactician.resilience import CircuitBreakerPolicy, RetryRule
+from tactician.resilience.backoff import RetryRule
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 
 
 class RouterArguments(TypedDict):

@@ -14,7 +14,7 @@ from tactician.llm.routing.deployment_pool import DeploymentPool
 from tactician.llm.routing.deployment_state import DeploymentState
 from tactician.llm.routing.features import intersect_features
 from tactician.llm.routing.policies import DeploymentStates, Policy
-from tactician.resilience import CircuitBreakerPolicy
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tactician.suggestions import did_you_mean
 
 _MOST_ROUTES = 4096

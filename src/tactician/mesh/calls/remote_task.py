@@ -23,18 +23,13 @@ from tactician.mesh.calls.requester import ACCEPT_WITHIN, Requester, Target, rai
 from tactician.mesh.calls.ticket import Ticket
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.events import RequestAccepted, RequestCompleted, RequestSent
-from tactician.mesh.messages import MeshReply, MeshRequest, ModelUsage, Priority
-from tactician.mesh.transports import TransportError
-from tactician.runs import (
-    Budget,
-    Input,
-    PendingRequest,
-    RunContext,
-    RunResult,
-    RunStatus,
-    RunStore,
-    Suspended,
-)
+from tactician.mesh.messages.message import ModelUsage, Priority
+from tactician.mesh.messages.replies import MeshReply
+from tactician.mesh.messages.requests import MeshRequest
+from tactician.mesh.transports.transport import TransportError
+from tactician.runs import Budget, Input, PendingRequest, RunContext, RunResult, RunStatus
+from tactician.runs.outcomes.suspension import Suspended
+from tactician.runs.progress.store import RunStore
 from tactician.suggestions import did_you_mean, suggest_options
 
 PATIENCE: Final = 1.0

@@ -9,13 +9,17 @@ from typing import Final, cast
 from pydantic import JsonValue
 from typing_extensions import override
 
-from tactician.llm import JsonSchema, ToolSpec
+from tactician.llm.model import JsonSchema, ToolSpec
 from tactician.mesh.calls.remote_task import MeshCallOptions, RemoteTaskRunnable
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.messages import CapabilityCard
+from tactician.mesh.messages.cards import CapabilityCard
 from tactician.runs import RunContext
 from tactician.suggestions import suggest_options
-from tactician.tools import SchemaCheck, Tool, ToolOutput, ToolProvider, deliver_result, snake_case
+from tactician.tools import Tool, ToolOutput
+from tactician.tools.artifacts import deliver_result
+from tactician.tools.provider import ToolProvider
+from tactician.tools.schema_check import SchemaCheck
+from tactician.tools.tool import snake_case
 
 _TEXT: Final[JsonSchema] = {
     "type": "object",

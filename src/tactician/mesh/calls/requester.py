@@ -16,9 +16,13 @@ from tactician.mesh.call import MeshCall
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.directory import LOOK_AROUND
 from tactician.mesh.hops import MeshHops
-from tactician.mesh.messages import BudgetLeft, Cancellation, MeshReply, MeshRequest, MessageError, RequestUser
+from tactician.mesh.messages.bounds import MessageError
+from tactician.mesh.messages.replies import MeshReply
+from tactician.mesh.messages.requests import BudgetLeft, Cancellation, MeshRequest, RequestUser
 from tactician.process import UserInput
-from tactician.runs import Budget, ChatUser, Input, RunContext, find_trace_parent, is_conversation
+from tactician.runs import Budget, ChatUser, Input, RunContext
+from tactician.runs.context.telemetry import find_trace_parent
+from tactician.runs.runnable import is_conversation
 from tactician.suggestions import did_you_mean
 
 ACCEPT_WITHIN: Final = 10.0

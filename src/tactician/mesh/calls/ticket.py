@@ -11,7 +11,8 @@ from tactician.clock import wait_for_event
 from tactician.errors import MeshUnavailableError, RequestFailedError, RequestTimeoutError
 from tactician.mesh.calls.requester import ACCEPT_WITHIN, Requester, Target, raise_rejection
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.messages import MeshReply, MeshRequest, RequestAcceptance, StatusQuery, StatusReport
+from tactician.mesh.messages.replies import MeshReply, RequestAcceptance, StatusReport
+from tactician.mesh.messages.requests import MeshRequest, StatusQuery
 from tactician.suggestions import suggest_options
 
 _FIRST_POLL, _LONGEST_POLL = 0.1, 5.0

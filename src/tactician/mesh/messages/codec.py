@@ -12,7 +12,7 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import to_json
 
 from tactician.clock import SYSTEM_CLOCK, Clock
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.frozen import frozen
 from tactician.mesh.messages.bounds import JsonObject, MessageError, parse_bounded
 from tactician.mesh.messages.cards import CardQuery, NodeCard

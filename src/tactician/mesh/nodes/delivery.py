@@ -5,9 +5,11 @@ from __future__ import annotations
 from tactician.errors import ConfigurationError
 from tactician.loggers import get_logger
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.messages import MeshReply, MeshRequest, TopicEvent
-from tactician.mesh.transports import hide_credentials
-from tactician.notifications import NotificationError, Webhook, WebhookSender
+from tactician.mesh.messages.directives import TopicEvent
+from tactician.mesh.messages.replies import MeshReply
+from tactician.mesh.messages.requests import MeshRequest
+from tactician.mesh.transports.addresses import hide_credentials
+from tactician.notifications.webhooks import NotificationError, Webhook, WebhookSender
 
 _logger = get_logger(__name__)
 

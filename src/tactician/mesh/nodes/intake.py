@@ -9,24 +9,22 @@ from typing import Final
 from tactician.errors import RequestRejectedError, RunNotFoundError
 from tactician.loggers import get_logger
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.messages import (
-    MAX_HOPS,
-    Cancellation,
-    Envelope,
+from tactician.mesh.messages.bounds import MessageError
+from tactician.mesh.messages.codec import Envelope
+from tactician.mesh.messages.replies import (
     MeshReply,
-    MeshRequest,
-    MessageError,
     RejectionReason,
     RequestAcceptance,
     RequestRejection,
-    StatusQuery,
     StatusReport,
 )
+from tactician.mesh.messages.requests import MAX_HOPS, Cancellation, MeshRequest, StatusQuery
 from tactician.mesh.nodes.ledger import RequestLedger
 from tactician.mesh.nodes.load import POINTS, NodeLoad
 from tactician.mesh.nodes.offer import OfferedInput, OfferedRunnable
 from tactician.mesh.nodes.reporter import RunReporter
-from tactician.platform import Platform, RunClient
+from tactician.platform import Platform
+from tactician.platform.follow import RunClient
 from tactician.runs import Budget
 from tactician.suggestions import did_you_mean
 

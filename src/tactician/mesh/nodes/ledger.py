@@ -8,8 +8,10 @@ from typing import Final
 
 from tactician.errors import DocumentConflictError
 from tactician.frozen import frozen
-from tactician.mesh.messages import MeshReply, MeshRequest
-from tactician.stores import DocumentStore, Lease, StoredDocument
+from tactician.mesh.messages.replies import MeshReply
+from tactician.mesh.messages.requests import MeshRequest
+from tactician.stores import DocumentStore
+from tactician.stores.document import Lease, StoredDocument
 
 _REQUESTS: Final = "mesh-requests"
 _LOOK_AGAIN: Final = 30.0

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from typing import Final
 
 from tactician.clock import Clock
-from tactician.mesh.messages import Priority
+from tactician.mesh.messages.message import Priority
 
 AGEING: Final = 1800.0
 """Seconds of waiting that raise a request by a level."""

@@ -13,10 +13,12 @@ from typing import Final, Self
 
 from tactician.clock import pause, wait_for_event
 from tactician.errors import ConfigurationError, StoreError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.loggers import get_logger
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.messages import CapabilityCard, MeshReply, MessageError, NodeCard
+from tactician.mesh.messages.bounds import MessageError
+from tactician.mesh.messages.cards import CapabilityCard, NodeCard
+from tactician.mesh.messages.replies import MeshReply
 from tactician.mesh.nodes.delivery import ReplyDelivery
 from tactician.mesh.nodes.intake import Intake
 from tactician.mesh.nodes.ledger import RequestLedger
@@ -24,9 +26,9 @@ from tactician.mesh.nodes.load import NodeLoad
 from tactician.mesh.nodes.offer import Offer, OfferedRunnable
 from tactician.mesh.nodes.replies import ReplyTaker
 from tactician.mesh.nodes.reporter import RunReporter
-from tactician.mesh.transports import LeasedMessage, TransportError
+from tactician.mesh.transports.transport import LeasedMessage, TransportError
 from tactician.platform import Platform, Worker
-from tactician.runs import RunRecord
+from tactician.runs.progress.record import RunRecord
 from tactician.suggestions import suggest_options
 
 _ANNOUNCE_EVERY: Final = 10.0

@@ -11,12 +11,16 @@ import pydantic
 from pydantic import JsonValue
 from typing_extensions import TypedDict
 
-from tactician.agents import BaseRunnable, as_runnable
+from tactician.agents import BaseRunnable
+from tactician.agents.planned.specs import as_runnable
 from tactician.errors import ConfigurationError
 from tactician.mesh.hops import MeshHops
-from tactician.mesh.messages import CapabilityCard, CapabilityKind, JsonObject
+from tactician.mesh.messages.bounds import JsonObject
+from tactician.mesh.messages.cards import CapabilityCard, CapabilityKind
 from tactician.runs import Input, RunContext, RunResult
-from tactician.tools import Tool, as_text, as_tool, describe_validation_error
+from tactician.tools import Tool, as_tool
+from tactician.tools.function import describe_validation_error
+from tactician.tools.tool import as_text
 
 _MOST_PLACES: Final = 20
 

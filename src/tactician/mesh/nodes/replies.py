@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from tactician.errors import AlreadyAnsweredError, ResponseError, RunConflictError, RunNotFoundError, StoreError
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.messages import MeshReply
-from tactician.platform import Platform, RunClient
+from tactician.mesh.messages.replies import MeshReply
+from tactician.platform import Platform
+from tactician.platform.follow import RunClient
 from tactician.runs import RunStatus
 
 _LATER = 0.3

@@ -10,13 +10,16 @@ from pydantic import JsonValue
 from tactician.errors import RequestRejectedError, RunNotFoundError
 from tactician.loggers import get_logger
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.messages import MeshReply, ModelUsage, RequestFailure, StatusReport
+from tactician.mesh.messages.message import ModelUsage
+from tactician.mesh.messages.replies import MeshReply, RequestFailure, StatusReport
 from tactician.mesh.nodes.delivery import ReplyDelivery
 from tactician.mesh.nodes.ledger import LedgerEntry, RequestLedger
 from tactician.mesh.nodes.load import NodeLoad
-from tactician.mesh.transports import TransportError
+from tactician.mesh.transports.transport import TransportError
 from tactician.platform import Platform
-from tactician.runs import RunRecord, RunStatus, RunStore
+from tactician.runs import RunStatus
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
 from tactician.secrets import Masking
 
 _MOST_TEXT: Final = 2_000

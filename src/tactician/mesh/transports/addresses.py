@@ -12,7 +12,8 @@ from tactician.mesh.transports.documents import StoreTransport
 from tactician.mesh.transports.memory import MemoryTransport
 from tactician.mesh.transports.signals import LocalSignals, PostgresSignals
 from tactician.mesh.transports.transport import Transport
-from tactician.stores import open_store, store_path
+from tactician.stores import open_store
+from tactician.stores.address import store_path
 from tactician.suggestions import did_you_mean
 
 SCHEMES: Final = ("memory", "sqlite", "postgresql", "nats", "redis")
@@ -67,10 +68,14 @@ def _open_documents(url: str) -> Transport:
 
 
 def hide_credentials(url: str) -> str:
-    """Return a URL without user, password and options."""
+    """Return a URL, or several that are separated by commas, without users, passwords and options."""
+    return ",".join(map(_hide_credentials, url.split(",")))
+
+
+def _hide_credentials(url: str) -> str:
     try:
         parts = urlsplit(url)
-        hosts = ",".join(part.rpartition("@")[2] for part in parts.netloc.split(","))
     except ValueError:
         return url.partition("://")[0] + "://..."
-    return f"{parts.scheme}://{hosts}{parts.path}" if parts.scheme else hosts or parts.path
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}" if parts.scheme else url.rpartition("@")[2]

@@ -12,10 +12,11 @@ from typing import Final
 
 from tactician.clock import SYSTEM_CLOCK, Timeout
 from tactician.errors import DocumentConflictError, LeaseLostError, StoreError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.mesh.transports.signals import Signals
 from tactician.mesh.transports.transport import LeasedMessage, Transport, TransportError, keep_trying, match_topic
-from tactician.stores import AT_ONCE, DocumentStore, Lease, StoredDocument
+from tactician.stores import DocumentStore
+from tactician.stores.document import AT_ONCE, Lease, StoredDocument
 
 _QUEUES: Final = "mesh-queue"
 _TOPICS: Final = "mesh-topic"

@@ -15,7 +15,7 @@ from nats.js.errors import APIError, BadRequestError, KeyWrongLastSequenceError,
 from nats.js.kv import KeyValue
 
 from tactician.clock import SYSTEM_CLOCK, Timeout
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.loggers import get_logger
 from tactician.mesh.transports.memory import MemoryQueue
 from tactician.mesh.transports.transport import (

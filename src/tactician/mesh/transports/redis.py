@@ -14,7 +14,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError, ResponseError
 
 from tactician.clock import SYSTEM_CLOCK
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.mesh.transports.memory import MemoryQueue
 from tactician.mesh.transports.transport import (
     PRIVATE,

@@ -13,7 +13,7 @@ from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import TransientError
 from tactician.frozen import frozen
 from tactician.loggers import get_logger
-from tactician.resilience import compute_backoff
+from tactician.resilience.backoff import compute_backoff
 
 T = TypeVar("T")
 PRIVATE: Final = "@"
@@ -124,13 +124,15 @@ class Transport(Protocol):
 
 def match_topic(pattern: str, topic: str) -> bool:
     """Return whether the name of a topic matches a pattern."""
-    places, parts = pattern.split("."), topic.split(".")
-    if places[-1] == ">":
-        places.pop()
-        if len(parts) <= len(places):
+    pattern_parts, parts = pattern.split("."), topic.split(".")
+    if pattern_parts[-1] == ">":
+        pattern_parts.pop()
+        if len(parts) <= len(pattern_parts):
             return False
-        parts = parts[: len(places)]
-    return len(places) == len(parts) and all(want in ("*", part) for want, part in zip(places, parts, strict=True))
+        parts = parts[: len(pattern_parts)]
+    return len(pattern_parts) == len(parts) and all(
+        want in ("*", part) for want, part in zip(pattern_parts, parts, strict=True)
+    )
 
 
 def escape_name(name: str) -> str:

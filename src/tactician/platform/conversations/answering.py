@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 from typing_extensions import override
 
-from tactician.agents import BaseRunnable, run_in_conversation
+from tactician.agents import BaseRunnable
+from tactician.agents.conversations import run_in_conversation
 from tactician.cancellation import run_to_completion
 from tactician.conversation import ChatUser, Conversation
 from tactician.errors import (
@@ -27,29 +28,20 @@ from tactician.platform.conversations.open_conversation import OpenConversation
 from tactician.platform.conversations.preceding_run import PrecedingRun
 from tactician.platform.conversations.request import REQUEST_TYPES, Request, create_model_agent, prepare_agent
 from tactician.platform.registry import REQUESTS
-from tactician.runs import (
-    REQUEST_KIND,
-    Budget,
-    ConversationId,
-    Fork,
-    Input,
-    InputTypes,
-    Response,
-    RunContext,
-    RunKey,
-    Runnable,
-    RunRecord,
-    RunResult,
-    RunStatus,
-    RunStore,
-    continue_run,
-    kill_run,
-    messages_of,
-    resume_run,
-    start_run,
-)
-from tactician.stores import DocumentStore, Lease
-from tactician.tools import ToolExecutor
+from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus, resume_run
+from tactician.runs.life.creation import RunKey
+from tactician.runs.life.durable import kill_run
+from tactician.runs.life.execution import continue_run, start_run
+from tactician.runs.life.forking import Fork
+from tactician.runs.life.inputs import InputTypes
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import REQUEST_KIND, RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.runs.runnable import messages_of
+from tactician.runs.user import ConversationId
+from tactician.stores import DocumentStore
+from tactician.stores.document import Lease
+from tactician.tools.declared_tool import ToolExecutor
 
 _Answer: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[object]]]
 

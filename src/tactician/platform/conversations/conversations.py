@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, Literal, TypeAlias
 
-from tactician.conversation import Conversation, ConversationStore, ConversationSummary
+from tactician.conversation import Conversation, ConversationStore
+from tactician.conversation.summary import ConversationSummary
 from tactician.errors import RunConflictError
-from tactician.events import new_id
-from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
+from tactician.events.event import new_id
+from tactician.llm import AssistantMessage, Message, Text, UserMessage
+from tactician.llm.messages import SystemMessage
 from tactician.platform.conversations.open_conversation import OpenConversation
 
 Role: TypeAlias = Literal["user", "assistant", "system"]

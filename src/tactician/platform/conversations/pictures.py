@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from tactician.ai import attach_images
-from tactician.llm import Image, Message, check_image, check_images, check_message_images
+from tactician.ai.prompt_parts import attach_images
+from tactician.llm import Image, Message
+from tactician.llm.image_checks import check_image, check_images, check_message_images
 
 Picture: TypeAlias = Image | str | bytes
 """An image, its bytes, or a text: base64, or a URL (`https:`, `http:` or `data:`)."""

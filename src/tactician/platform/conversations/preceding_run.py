@@ -7,9 +7,12 @@ from contextlib import suppress
 from tactician.conversation import Conversation
 from tactician.errors import RunConflictError, StoredStateError
 from tactician.llm import Message, ToolResult
-from tactician.loop import read_added_messages
+from tactician.loop.saved_state import read_added_messages
 from tactician.platform.conversations.request import Request
-from tactician.runs import RunRecord, RunState, RunStatus, RunStore, kill_run
+from tactician.runs import RunState, RunStatus
+from tactician.runs.life.durable import kill_run
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore
 
 _UNKNOWN = "Interrupted: it may have been run or not."

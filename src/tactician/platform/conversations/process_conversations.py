@@ -13,7 +13,8 @@ from tactician.llm import AssistantMessage
 from tactician.platform.conversations.conversations import Conversations
 from tactician.platform.conversations.open_conversation import OpenConversation
 from tactician.platform.conversations.preceding_run import PrecedingRun
-from tactician.process import AgentProcess, Extent, OutputChannel, ProcessConversation, ProcessStatus
+from tactician.process import AgentProcess, ProcessStatus
+from tactician.process.state.conversation import Extent, OutputChannel, ProcessConversation
 from tactician.stores import DocumentStore
 
 _ATTEMPTS: Final = 5

@@ -11,10 +11,16 @@ from tactician.agents import Agent
 from tactician.conversation import ChatUser
 from tactician.errors import StoredStateError
 from tactician.frozen import frozen
-from tactician.llm import NO_OPTIONS, LlmOptions, Message
+from tactician.llm import LlmOptions, Message
+from tactician.llm.options import NO_OPTIONS
 from tactician.platform.conversations.pictures import Picture, with_pictures
-from tactician.runs import Budget, Input, InputTypes, Runnable, RunStart, messages_of, restore_input
-from tactician.tools import DeclaredTool, Tool, ToolExecutor, ToolLike
+from tactician.runs import Budget, Input, Runnable
+from tactician.runs.life.inputs import InputTypes, restore_input
+from tactician.runs.progress.steps import RunStart
+from tactician.runs.runnable import messages_of
+from tactician.tools import DeclaredTool, Tool
+from tactician.tools.declared_tool import ToolExecutor
+from tactician.tools.toolbox import ToolLike
 
 T = TypeVar("T", default=str)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tactician.agents import Agent
 from tactician.errors import UnknownModelError
-from tactician.llm import LlmOptions, ModelCatalog, ModelRouter, ModelSource, OneModel
+from tactician.llm import LlmOptions, ModelCatalog, ModelRouter, OneModel
+from tactician.llm.model_sources import ModelSource
 
 _SUFFIXES = {"-websearch": "web_search", "-codeinterpreter": "code_interpreter"}
 

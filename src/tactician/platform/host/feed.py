@@ -12,12 +12,14 @@ from typing import Final, TypeAlias
 from pydantic import JsonValue
 
 from tactician.clock import SYSTEM_CLOCK, Clock, Timeout
-from tactician.events import Event, new_id
+from tactician.events import Event
+from tactician.events.event import new_id
 from tactician.loop import TextReceived, ThinkingReceived
-from tactician.runs import find_capture_mode, find_current_user
+from tactician.runs.context.context import find_capture_mode, find_current_user
 from tactician.secret_pieces import PieceMasking
 from tactician.secrets import Masking
-from tactician.trace import CaptureMode, write_event
+from tactician.trace.capture import CaptureMode
+from tactician.trace.event_forms import write_event
 
 _UNREAD: Final = 1000
 """Events that wait for a reader. A reader that is further behind is dropped, and may continue where it was."""

@@ -16,7 +16,7 @@ from tactician.platform.host.meter import ModelMeter
 from tactician.platform.host.restored_memory import restore_memory
 from tactician.platform.platform import Platform
 from tactician.platform.worker import Worker
-from tactician.runs import DEFAULT_LEASE, LeaseTime
+from tactician.runs.life.durable import DEFAULT_LEASE, LeaseTime
 from tactician.secrets import Masking
 
 T = TypeVar("T")

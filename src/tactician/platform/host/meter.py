@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tactician.events import Event
-from tactician.llm import NO_USAGE, Usage
+from tactician.llm import Usage
+from tactician.llm.usage import NO_USAGE
 from tactician.loop import TurnCompleted, TurnFailed
 from tactician.runs import ModelReturned
 

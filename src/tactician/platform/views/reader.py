@@ -10,8 +10,9 @@ from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.platform.views.recorded_events import RecordedEvent, read_recorded_events
 from tactician.platform.views.runs import RunTree, RunView, view_child, view_process, view_record, view_state
 from tactician.platform.views.steps import RunComparison, StepView, compare_runs, view_steps
-from tactician.process import AgentProcess, IdleProcess
-from tactician.runs import RunStore
+from tactician.process import AgentProcess
+from tactician.process.idle import IdleProcess
+from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from tactician.errors import StoredStateError
 from tactician.events import Event, event_from_json
-from tactician.runs import RunStep, read_lines
+from tactician.runs.context.step_events import read_lines
+from tactician.runs.progress.steps import RunStep
 
 
 class RecordedEvent:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tactician.events import Event
-from tactician.llm import UsageTally
+from tactician.llm.usage import UsageTally
 from tactician.loop import TurnCompleted
 from tactician.platform.views.runs import RunTree, RunView
-from tactician.process import ActionCompleted, ActionRun, ProcessEnded, ProcessStarted
-from tactician.runs import PROCESS_KIND, PendingRequest, RunCompleted, RunEnded, RunStarted, RunSuspended
+from tactician.process import ActionCompleted, ProcessEnded, ProcessStarted
+from tactician.process.state.state import ActionRun
+from tactician.runs import PendingRequest, RunCompleted, RunEnded, RunStarted, RunSuspended
+from tactician.runs.outcomes.events import PROCESS_KIND
 
 
 def replay_events(events: Iterable[Event]) -> list[RunTree]:

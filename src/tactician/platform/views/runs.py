@@ -8,23 +8,18 @@ from dataclasses import dataclass, field, replace
 from pydantic import JsonValue
 
 from tactician.frozen import frozen
-from tactician.llm import Message, Usage, UsageTally
-from tactician.loop import read_messages
-from tactician.process import (
-    ActionRun,
-    AgentProcess,
-    Blackboard,
-    ChildRun,
-    Entry,
-    IdleProcess,
-    is_process,
-    read_board,
-    read_history,
-    read_origin,
-    read_state,
-)
-from tactician.runs import Checkpoint, Live, PendingRequest, RunRecord, RunState
-from tactician.trace import CaptureMode
+from tactician.llm import Message, Usage
+from tactician.llm.usage import UsageTally
+from tactician.loop.saved_state import read_messages
+from tactician.process import AgentProcess, Blackboard
+from tactician.process.board.board_changes import Entry
+from tactician.process.idle import IdleProcess
+from tactician.process.saving.saved_state import is_process, read_board, read_history, read_origin, read_state
+from tactician.process.state.state import ActionRun, ChildRun
+from tactician.runs import PendingRequest, RunState
+from tactician.runs.progress.checkpoint import Checkpoint, Live
+from tactician.runs.progress.record import RunRecord
+from tactician.trace.capture import CaptureMode
 
 
 @frozen

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from dataclasses import field
 
 from tactician.frozen import frozen
-from tactician.llm import Usage, UsageTally
+from tactician.llm import Usage
+from tactician.llm.usage import UsageTally
 from tactician.platform.views.runs import RunView
-from tactician.runs import PendingRequest, RunStep
+from tactician.runs import PendingRequest
+from tactician.runs.progress.steps import RunStep
 
 
 @frozen

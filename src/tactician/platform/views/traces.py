@@ -8,12 +8,14 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from tactician.events import SpanKind
+from tactician.events.span_facts import SpanKind
 from tactician.platform.views.recorded_events import RecordedEvent
 from tactician.platform.views.runs import RunView
-from tactician.process import ActionRun
+from tactician.process.state.state import ActionRun
 from tactician.runs import RunStatus
-from tactician.trace import CaptureMode, ModelUse, Trace, TraceNode, TraceNote
+from tactician.trace import Trace
+from tactician.trace.capture import CaptureMode
+from tactician.trace.node import ModelUse, TraceNode, TraceNote
 
 _RESTING: Final = frozenset({"waiting", "paused", "resting", "stuck"})
 

@@ -23,16 +23,10 @@ from tactician.process.state.events import ActionCompleted, ActionResumed, Actio
 from tactician.process.state.handle import ProcessHandle
 from tactician.process.state.options import ProcessOptions
 from tactician.process.state.state import ActionRun, ProcessState, ProcessStatus
-from tactician.runs import (
-    BudgetError,
-    BudgetMeter,
-    OutputError,
-    RunContext,
-    RunError,
-    RunSuspended,
-    Suspended,
-    is_limit,
-)
+from tactician.runs import BudgetError, OutputError, RunContext, RunError, RunSuspended
+from tactician.runs.outcomes.budget import BudgetMeter
+from tactician.runs.outcomes.errors import is_limit
+from tactician.runs.outcomes.suspension import Suspended
 
 
 @dataclass(slots=True)

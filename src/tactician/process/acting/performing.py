@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from tactician.errors import LeaseLostError, PermanentError, Rejected, Replan
-from tactician.flow import run_with_retries
+from tactician.flow.steps import run_with_retries
 from tactician.process.agent.operation import OperationContext
 from tactician.process.agent.spec import ActionSpec
 from tactician.process.people.questions import allow_questions
@@ -18,8 +18,9 @@ from tactician.process.state.errors import ProcessStuckError
 from tactician.process.state.handle import ProcessHandle
 from tactician.process.state.options import ActionRetryPolicy
 from tactician.process.state.state import ActionRun, WaitingAction
-from tactician.runs import BudgetError, OutputError, RunContext, RunKilledError, Suspended, find_suspension
-from tactician.stores import escape_invalid
+from tactician.runs import BudgetError, OutputError, RunContext, RunKilledError
+from tactician.runs.outcomes.suspension import Suspended, find_suspension
+from tactician.stores.checks import escape_invalid
 from tactician.text import describe_error
 
 _FOR_PEOPLE: Final = ("asked", "sent")

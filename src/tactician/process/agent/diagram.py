@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tactician.diagrams import Diagram, DiagramEdge, DiagramNode, NodeShape, NodeStatus
+from tactician.diagrams.diagram import Diagram, DiagramEdge, DiagramNode, NodeShape, NodeStatus
 from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.state.state import ChildRun, ProcessState, ProcessStatus

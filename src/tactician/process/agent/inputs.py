@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tactician.clock import Clock
-from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, join_text
+from tactician.llm import AssistantMessage, ToolResult, UserMessage
+from tactician.llm.messages import SystemMessage, join_text
 from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.objects import DEFAULT_BINDING, Bound, UserInput
 from tactician.process.stored_types import type_name
-from tactician.runs import is_conversation, messages_of
+from tactician.runs.runnable import is_conversation, messages_of
 
 _MESSAGES = (UserMessage, AssistantMessage, SystemMessage, ToolResult)
 

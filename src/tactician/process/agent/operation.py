@@ -11,10 +11,11 @@ from typing_extensions import TypeForm
 from tactician.ai import Ai
 from tactician.conversation import ChatUser
 from tactician.errors import ConfigurationError
-from tactician.flow import gather_or_suspend
+from tactician.flow.scheduler import gather_or_suspend
 from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, Text
-from tactician.loop import InvalidOutput, output_type
+from tactician.loop import output_type
+from tactician.loop.output import InvalidOutput
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.objects import Bound, Named, with_named
 from tactician.process.people.questions import allow_questions
@@ -24,8 +25,10 @@ from tactician.process.state.handle import ProcessHandle
 from tactician.process.state.options import ProcessOptions
 from tactician.process.state.state import ChildRun
 from tactician.prompts import PromptContributor
-from tactician.runs import BudgetMeter, Checkpoint, OutputError, RunContext, Runnable, RunResult, RunStatus
-from tactician.tools import as_text
+from tactician.runs import OutputError, RunContext, Runnable, RunResult, RunStatus
+from tactician.runs.outcomes.budget import BudgetMeter
+from tactician.runs.progress.checkpoint import Checkpoint
+from tactician.tools.tool import as_text
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -236,7 +239,7 @@ def create_process_context(context: RunContext, options: ProcessOptions, meter: 
         log = create_log_sink(options.verbosity)
     pace = context.pace
     if options.tool_delay:
-        from tactician.resilience import Pace
+        from tactician.resilience.pace import Pace
 
         pace = Pace(options.tool_delay, context.clock)
     inside = context if options.user is None else context.inside({ChatUser: options.user})

@@ -11,7 +11,8 @@ import pydantic
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
-from tactician.planning import Action, AStarPlanner, Goal, PlanningAlgorithm, PlanningBudget, WorldState
+from tactician.planning import Action, AStarPlanner, Goal, PlanningBudget, WorldState
+from tactician.planning.planner import PlanningAlgorithm
 from tactician.process.agent.operation import OperationContext
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.board.looks import Look, Looks
@@ -20,7 +21,8 @@ from tactician.process.state.handle import ProcessHandle
 from tactician.process.state.options import ActionRetryPolicy
 from tactician.prompts import PromptContributor
 from tactician.runs import RunContext
-from tactician.tools import ToolGroups, describe_unknown_groups
+from tactician.tools.group_registry import ToolGroups
+from tactician.tools.groups import describe_unknown_groups
 
 Observe: TypeAlias = Callable[[OperationContext], bool | Awaitable[bool]]
 """Evaluates a condition."""

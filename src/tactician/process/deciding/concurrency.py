@@ -8,7 +8,7 @@ from types import TracebackType
 
 from tactician.planning import Action, WorldState
 from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
-from tactician.runs import BudgetMeter
+from tactician.runs.outcomes.budget import BudgetMeter
 
 
 class RunningActions:

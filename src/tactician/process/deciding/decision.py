@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from tactician.planning import Action, Consultation, Plan, PlanningBudget, WorldState
+from tactician.planning import Action, Plan, PlanningBudget, WorldState
+from tactician.planning.consultation import Consultation
 from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.deciding.deliberation import PlanningTurns

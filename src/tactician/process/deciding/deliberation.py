@@ -10,8 +10,10 @@ from time import perf_counter
 from typing import Final, TypeVar
 from weakref import WeakKeyDictionary
 
-from tactician.config import find_settings
-from tactician.planning import DEFAULT_PLANNING, Consultation, PlanningBudget
+from tactician.config.loading import find_settings
+from tactician.planning import PlanningBudget
+from tactician.planning.budget import DEFAULT_PLANNING
+from tactician.planning.consultation import Consultation
 
 T = TypeVar("T")
 _SLICE: Final = 0.003

@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from tactician.planning import Action, Consultation, Plan, PlanningBudget, WorldState
+from tactician.planning import Action, Plan, PlanningBudget, WorldState
+from tactician.planning.consultation import Consultation
 from tactician.process.agent.spec import ActionSpec
 from tactician.process.deciding.deliberation import PlanningTurns
 from tactician.process.deciding.selection import ActionSelector

@@ -10,11 +10,13 @@ from typing_extensions import override
 
 from tactician.errors import ConfigurationError
 from tactician.loggers import get_logger
-from tactician.planning import UNKNOWN, ConditionValue, WorldState
+from tactician.planning import UNKNOWN, WorldState
+from tactician.planning.world import ConditionValue
 from tactician.process.agent.operation import OperationContext
 from tactician.process.agent.spec import Negation, Observe, PlannedAgentSpec
 from tactician.process.board.blackboard import Blackboard
-from tactician.runs import OutputError, Suspended, find_suspension
+from tactician.runs import OutputError
+from tactician.runs.outcomes.suspension import Suspended, find_suspension
 
 _logger = get_logger(__name__)
 

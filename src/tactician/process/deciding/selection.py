@@ -16,7 +16,7 @@ from tactician.process.deciding.deliberation import PlanningSettings
 from tactician.process.deciding.observation import Observer
 from tactician.process.state.events import PlanMade, PlanningEnded, PlanningStarted
 from tactician.process.state.state import ProcessStatus
-from tactician.runs import Checkpoint
+from tactician.runs.progress.checkpoint import Checkpoint
 from tactician.text import describe_error
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from tactician.errors import Rejected
 from tactician.frozen import frozen
-from tactician.planning import NIRVANA, Goal, WorldState
+from tactician.planning import Goal, WorldState
+from tactician.planning.model import NIRVANA
 from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.deciding.decision import iterate_scopes
 from tactician.process.objects import DEFAULT_BINDING
@@ -18,7 +19,7 @@ from tactician.runs import OutputError
 from tactician.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from tactician.planning import Explanation
+    from tactician.planning.explanation import Explanation
 
 
 def explain_stuck(agent: PlannedAgentSpec, state: ProcessState, world: WorldState) -> str:

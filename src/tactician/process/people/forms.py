@@ -13,8 +13,9 @@ import pydantic
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 from typing_extensions import TypeForm
 
-from tactician.llm import JsonSchema
-from tactician.loop import InvalidOutput, OutputType, output_type
+from tactician.llm.model import JsonSchema
+from tactician.loop import output_type
+from tactician.loop.output import InvalidOutput, OutputType
 from tactician.runs import PendingRequest
 
 T = TypeVar("T")

@@ -19,25 +19,16 @@ from typing_extensions import TypeForm
 
 from tactician.clock import LONGEST_WAIT
 from tactician.errors import ConfigurationError, DeclarationError, Rejected, StoredStateError
-from tactician.llm import JsonSchema
-from tactician.loop import InvalidOutput
+from tactician.llm.model import JsonSchema
+from tactician.loop.output import InvalidOutput
 from tactician.process.people.forms import format_for_people, parse_answer, share_form
-from tactician.runs import (
-    Approval,
-    Checkpoint,
-    Live,
-    PendingKind,
-    PendingRequest,
-    RunContext,
-    StoredAnswer,
-    Suspended,
-    decode_value,
-    encode_value,
-    find_difference,
-    reset_current,
-    revive,
-    set_current,
-)
+from tactician.runs import PendingRequest, RunContext
+from tactician.runs.context.context import reset_current, set_current
+from tactician.runs.outcomes.suspension import Approval, PendingKind, Suspended
+from tactician.runs.progress.checkpoint import Checkpoint, Live, revive
+from tactician.runs.requests.answers import StoredAnswer
+from tactician.runs.values.differences import find_difference
+from tactician.runs.values.stored_values import decode_value, encode_value
 
 T = TypeVar("T")
 _CONFIRMATION: Final[JsonSchema] = {"type": "boolean"}

@@ -28,7 +28,9 @@ from tactician.process.saving.stored_objects import decode_entry, encode_object
 from tactician.process.state.options import ProcessOptions
 from tactician.process.state.state import ActionRun, ProcessState, WaitingAction
 from tactician.process.stored_types import SavedObject
-from tactician.runs import Changes, Data, Live, OutputError, RunResult, RunStatus, restore_response, save_response
+from tactician.runs import OutputError, RunResult, RunStatus
+from tactician.runs.progress.checkpoint import Changes, Data, Live
+from tactician.runs.requests.answers import restore_response, save_response
 
 
 class ProcessProgress:

@@ -13,14 +13,15 @@ from typing_extensions import TypedDict
 
 from tactician.data_fields import find_missing, list_data_fields
 from tactician.errors import ConfigurationError, StoredStateError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.frozen import frozen
 from tactician.process.board.board_changes import BoardChange
 from tactician.process.board.order import Order
 from tactician.process.state.options import ProcessOptions, need_options
 from tactician.process.state.state import ActionRun, ProcessStatus
 from tactician.process.stored_types import is_importable
-from tactician.runs import Checkpoint, Live, PendingRequest, revive
+from tactician.runs import PendingRequest
+from tactician.runs.progress.checkpoint import Checkpoint, Live, revive
 
 T = TypeVar("T")
 _FAILURES: Final = frozenset({ProcessStatus.FAILED, ProcessStatus.TERMINATED, ProcessStatus.KILLED})

@@ -7,7 +7,9 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from tactician.cancellation import run_to_completion
 from tactician.process.acting.acting import Execution
 from tactician.process.state.state import ProcessStatus
-from tactician.runs import DurableRun, PendingRequest, format_output, list_prompts
+from tactician.runs import PendingRequest, list_prompts
+from tactician.runs.life.durable import DurableRun
+from tactician.runs.life.output import format_output
 
 
 class ProcessSaver:

@@ -17,7 +17,7 @@ from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.process.board.board_changes import Entry
 from tactician.process.objects import Rejection
 from tactician.process.stored_types import SavedObject, list_stored_names, type_name, upgrade_object, version_of
-from tactician.runs import decode_value, encode_value
+from tactician.runs.values.stored_values import decode_value, encode_value
 
 T = TypeVar("T")
 _PLAIN: Final[Mapping[str, type]] = {

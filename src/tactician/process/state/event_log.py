@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 
-from tactician.events import Event, EventListener
-from tactician.llm import ModelRequest, ModelResponse, find_new_messages, join_text
+from tactician.events import Event
+from tactician.events.bus import EventListener
+from tactician.llm import ModelRequest, ModelResponse
+from tactician.llm.messages import join_text
+from tactician.llm.transcript import find_new_messages
 from tactician.loggers import get_logger
 from tactician.loop import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
 from tactician.process.state.events import (

@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, ClassVar
 
-from tactician.events import Event, MomentName, RunMoment, SpanFacts, SpanKind, encode
+from tactician.events import Event
+from tactician.events.encoding import encode
+from tactician.events.span_facts import MomentName, RunMoment, SpanFacts, SpanKind
 from tactician.frozen import frozen
 from tactician.grammar import format_count
-from tactician.llm import AssistantMessage, UsageTally
+from tactician.llm import AssistantMessage
+from tactician.llm.usage import UsageTally
 from tactician.planning import Action, Plan
 from tactician.process.state.state import ProcessStatus
 

@@ -7,7 +7,8 @@ from abc import ABC, abstractmethod
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from tactician.llm import Usage, UsageTally
+from tactician.llm import Usage
+from tactician.llm.usage import UsageTally
 from tactician.planning import Plan, WorldState
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.objects import DEFAULT_BINDING

@@ -22,13 +22,14 @@ from tactician.errors import (
     RateLimitError,
     TransientError,
 )
-from tactician.events import EventListener
+from tactician.events.bus import EventListener
 from tactician.frozen import frozen
 from tactician.planning import PlanningBudget
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.state.handle import ProcessHandle
 from tactician.process.stored_types import find_loaded_error, type_name
-from tactician.runs import Budget, restore_budget
+from tactician.runs import Budget
+from tactician.runs.outcomes.budget import restore_budget
 
 _PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError, ModelConnectionError, ConnectionError)
 
@@ -73,7 +74,7 @@ class ActionRetryPolicy:
         """Return the seconds to wait after an attempt, counted from 1; `None` when it was the last."""
         if attempt >= self.attempts or not self._passes(error):
             return None
-        from tactician.resilience import compute_backoff
+        from tactician.resilience.backoff import compute_backoff
 
         return compute_backoff(attempt, base=self.delay, factor=self.factor, longest=self.max_delay)
 

@@ -11,13 +11,15 @@ import pydantic
 
 from tactician.errors import Replan
 from tactician.frozen import frozen
-from tactician.llm import Usage, UsageTally
+from tactician.llm import Usage
+from tactician.llm.usage import UsageTally
 from tactician.planning import Action, Plan
 from tactician.process.board.blackboard import Blackboard
 from tactician.process.board.order import Order
 from tactician.process.state.goals import GoalSpec
-from tactician.runs import OutputError, PendingRequest, Response, RunStatus
-from tactician.stores import escape_invalid
+from tactician.runs import OutputError, PendingRequest, RunStatus
+from tactician.runs.outcomes.suspension import Response
+from tactician.stores.checks import escape_invalid
 
 ProcessStatus = RunStatus
 """Status of a process, the same as for any run."""

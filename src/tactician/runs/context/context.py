@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
-from tactician.events import Event, EventBus, EventEmitter, EventListener, find_span_id, new_id
-from tactician.llm import (
-    NO_OPTIONS,
-    LanguageModel,
-    LlmOptions,
-    ModelLike,
-    ModelSource,
-    TraceMetadata,
-    UsageTally,
-    as_model_source,
-)
+from tactician.events import Event
+from tactician.events.bus import EventBus, EventEmitter, EventListener
+from tactician.events.event import new_id
+from tactician.events.spans import find_span_id
+from tactician.llm import LanguageModel, LlmOptions, ModelLike, TraceMetadata
+from tactician.llm.model_sources import ModelSource, as_model_source
+from tactician.llm.options import NO_OPTIONS
+from tactician.llm.usage import UsageTally
 from tactician.runs.context.artifacts import ArtifactChannel
 from tactician.runs.context.services import Services
 from tactician.runs.context.step_events import StepEvents
@@ -32,10 +29,11 @@ from tactician.runs.progress.checkpoint import Checkpoint
 from tactician.runs.progress.spending import keep_spent
 from tactician.runs.user import ChatUser
 from tactician.stores import DocumentStore
-from tactician.trace import CaptureMode, Recorder
+from tactician.trace import Recorder
+from tactician.trace.capture import CaptureMode
 
 if TYPE_CHECKING:
-    from tactician.resilience import Pace
+    from tactician.resilience.pace import Pace
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from tactician.frozen import frozen
 from tactician.runs.context.context import RunContext
 
 if TYPE_CHECKING:
-    from tactician.resilience import Pace
+    from tactician.resilience.pace import Pace
 
 
 @frozen
@@ -26,8 +26,8 @@ def find_formatter(context: RunContext) -> ContextFormatter | None:
     """Return the formatter of a run; `None` for one that writes JSON, as all do by default."""
     if not context.surroundings:
         return None
-    found = context.find(_RunFormat)
-    return None if found is None or isinstance(found.formatter, JsonFormatter) else found.formatter
+    run_format = context.find(_RunFormat)
+    return None if run_format is None or isinstance(run_format.formatter, JsonFormatter) else run_format.formatter
 
 
 def format_data(value: object, context: RunContext) -> str:

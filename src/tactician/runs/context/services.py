@@ -6,8 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
-from tactician.events import EventBus
-from tactician.llm import ModelSource
+from tactician.events.bus import EventBus
+from tactician.llm.model_sources import ModelSource
 from tactician.runs.context.telemetry import start_telemetry
 from tactician.runs.progress.store import default_store
 from tactician.stores import DocumentStore
@@ -59,7 +59,7 @@ class Services:
         Raises:
             ConfigurationError: when the settings are not valid.
         """
-        from tactician.llm import load_default_models
+        from tactician.llm.catalog import load_default_models
 
         return _services_over(load_default_models())
 

@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from tactician.events import Event, SpanKind
+from tactician.events import Event
+from tactician.events.span_facts import SpanKind
 from tactician.runs.context.services import Services
-from tactician.trace import CaptureMode
+from tactician.trace.capture import CaptureMode
 
 if TYPE_CHECKING:
     from tactician.secrets import Masking
@@ -65,7 +66,7 @@ def _is_mere_planning(event: Event, following: Event) -> bool:
 
 
 def _write(event: Event, mode: CaptureMode, masking: Masking) -> str:
-    from tactician.trace import write_event
+    from tactician.trace.event_forms import write_event
 
     is_whole = mode is CaptureMode.FULL
     return write_event(event, mode, masking, is_brief=not is_whole, longest_text=None if is_whole else _LONGEST_TEXT)

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from tactician.config import find_settings, load_settings
+from tactician.config.loading import find_settings, load_settings
 from tactician.late_imports import Port
-from tactician.trace import CaptureMode
+from tactician.trace.capture import CaptureMode
 
 if TYPE_CHECKING:
-    from tactician.config import TelemetrySettings
+    from tactician.config.settings import TelemetrySettings
 
 TraceSource: TypeAlias = Callable[[str], str | None]
 TELEMETRY: Final[Port[Callable[[TelemetrySettings], None]]] = Port("telemetry")

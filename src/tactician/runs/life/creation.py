@@ -7,9 +7,9 @@ from typing import Final
 
 import pydantic
 
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.frozen import frozen
-from tactician.llm import ToolSpec
+from tactician.llm.model import ToolSpec
 from tactician.runs.context.context import RunContext
 from tactician.runs.context.telemetry import find_trace_parent
 from tactician.runs.life.durable import DurableRun

@@ -24,8 +24,11 @@ from tactician.runs.progress.record import RunHeader, RunRecord
 from tactician.runs.progress.spending import take_spent
 from tactician.runs.progress.steps import NO_LOG, LogSize, RunStart, RunStep, Snapshot, shorten
 from tactician.runs.progress.store import RunStore, measure_body
-from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease, escape_invalid
-from tactician.trace import CaptureMode
+from tactician.stores import DocumentStore
+from tactician.stores.checks import escape_invalid
+from tactician.stores.document import AT_ONCE, Body, Lease
+from tactician.stores.lease_heartbeat import LEASE_HEARTBEAT, HeldLease
+from tactician.trace.capture import CaptureMode
 
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3

@@ -38,7 +38,7 @@ from tactician.runs.reporting import report_run
 from tactician.runs.requests.answers import describe_answers, mark_answered, record_responses
 from tactician.runs.requests.respondents import NOBODY, Respondent, check_roles, create_answered_error, find_answered
 from tactician.runs.runnable import Input
-from tactician.stores import Lease
+from tactician.stores.document import Lease
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[T]]]

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 
 from tactician.cancellation import run_or_undo, run_to_completion
 from tactician.errors import ConfigurationError, ResponseError, RunNotFoundError, StoreError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.frozen import frozen
 from tactician.runs.context.context import RunContext
 from tactician.runs.life.creation import create_start
@@ -25,7 +25,7 @@ from tactician.runs.progress.store import RunStore
 from tactician.runs.requests.answers import mark_answered, record_responses
 from tactician.runs.requests.respondents import NOBODY, Respondent, check_roles
 from tactician.runs.runnable import Input
-from tactician.stores import AT_ONCE, Lease
+from tactician.stores.document import AT_ONCE, Lease
 
 
 @frozen(kw_only=True)

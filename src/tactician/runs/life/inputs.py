@@ -10,12 +10,12 @@ import pydantic
 
 from tactician.errors import StoredStateError
 from tactician.frozen import frozen
-from tactician.llm import messages_from_data, messages_to_data
+from tactician.llm.messages import messages_from_data, messages_to_data
 from tactician.runs.progress.checkpoint import Live, revive
 from tactician.runs.runnable import Input, is_conversation, is_message, messages_of
 from tactician.runs.values.differences import find_difference
 from tactician.runs.values.stored_values import decode_value, encode_value
-from tactician.stores import translate_json_errors
+from tactician.stores.checks import translate_json_errors
 
 
 @frozen

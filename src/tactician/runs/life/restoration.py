@@ -20,7 +20,7 @@ from tactician.runs.progress.steps import RunStart, RunState
 from tactician.runs.progress.store import RunStore
 from tactician.runs.requests.answers import collect_responses
 from tactician.runs.user import ChatUser, ConversationId, find_conversation, find_user
-from tactician.stores import Lease
+from tactician.stores.document import Lease
 
 
 @frozen

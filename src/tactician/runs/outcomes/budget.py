@@ -16,7 +16,8 @@ from tactician.clock import Clock
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.frozen import frozen
 from tactician.grammar import format_count
-from tactician.llm import Usage, UsageTally
+from tactician.llm import Usage
+from tactician.llm.usage import UsageTally
 
 N = TypeVar("N", int, float)
 _COUNTED = ("tokens", "turns", "actions")

@@ -9,7 +9,8 @@ from pydantic_core import to_json
 from typing_extensions import TypeVar
 
 from tactician.grammar import format_count
-from tactician.llm import AssistantMessage, Message, Usage, UsageTally
+from tactician.llm import AssistantMessage, Message, Usage
+from tactician.llm.usage import UsageTally
 from tactician.runs.outcomes.status import RunStatus
 from tactician.runs.outcomes.suspension import PendingRequest
 from tactician.trace import Trace  # not for type checkers alone: pydantic looks for the types of results that it reads
@@ -67,7 +68,7 @@ class RunResult(Generic[T_co]):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        from tactician.diagrams import render_card
+        from tactician.diagrams.html import render_card
 
         usage, cost = self.usage, self.cost
         facts = {

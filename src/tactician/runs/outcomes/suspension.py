@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 import pydantic
 
 from tactician.frozen import frozen
-from tactician.llm import JsonSchema, ToolCall
+from tactician.llm import ToolCall
+from tactician.llm.model import JsonSchema
 
 PendingKind: TypeAlias = Literal["approval", "tool", "form", "confirmation", "reply"]
 

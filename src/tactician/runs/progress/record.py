@@ -16,8 +16,9 @@ from tactician.runs.outcomes.status import RunStatus
 from tactician.runs.outcomes.suspension import PendingRequest
 from tactician.runs.progress.formats import STORED_FORMAT, Format, read_stored
 from tactician.runs.progress.steps import Snapshot, read_snapshot
-from tactician.stores import AT_ONCE, Body, StoredDocument, translate_json_errors
-from tactician.trace import CaptureMode
+from tactician.stores.checks import translate_json_errors
+from tactician.stores.document import AT_ONCE, Body, StoredDocument
+from tactician.trace.capture import CaptureMode
 
 RUNS: Final = "runs"
 """Collection of the documents."""

@@ -17,7 +17,8 @@ from tactician.runs.outcomes.budget import NOTHING_SPENT, Spent
 from tactician.runs.outcomes.suspension import PendingRequest
 from tactician.runs.progress.checkpoint import Checkpoint, Live, Operation, SavedCheckpoint
 from tactician.runs.progress.formats import STORED_FORMAT, Format, read_stored
-from tactician.stores import Body, StoredStep, escape_invalid, translate_json_errors
+from tactician.stores.checks import escape_invalid, translate_json_errors
+from tactician.stores.document import Body, StoredStep
 
 _DETAIL_LENGTH: Final = 500
 

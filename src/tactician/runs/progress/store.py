@@ -11,7 +11,8 @@ from tactician.errors import DocumentConflictError, RunConflictError, StoredStat
 from tactician.runs.outcomes.status import RunStatus
 from tactician.runs.progress.record import RUNS, RunRecord, read_record, read_record_or_problem, write_record
 from tactician.runs.progress.steps import LogSize, RunState, RunStep, Snapshot, fold, read_step
-from tactician.stores import Body, DocumentStore, Lease, MemoryStore, StoredStep
+from tactician.stores import DocumentStore, MemoryStore
+from tactician.stores.document import Body, Lease, StoredStep
 
 _PRUNED_AT_ONCE: Final = 1000
 
@@ -182,7 +183,7 @@ class RunStore:
         Returns:
             `None` when the file cannot be read in this simple way.
         """
-        from tactician.stores import list_documents
+        from tactician.stores.sqlite_listing import list_documents
 
         documents = list_documents(path, RUNS, statuses=statuses, limit=limit, newest_first=newest_first)
         return None if documents is None else [read_record_or_problem(document) for document in documents]

@@ -50,8 +50,8 @@ def check_role(request: PendingRequest, respondent: Respondent) -> None:
         ResponseError: when the request requires a role that the respondent does not have.
     """
     if request.required_role is not None and respondent.role != request.required_role:
-        given = "none was given" if respondent.role is None else f"not {respondent.role!r}"
-        problem = f"it needs an answer with the role {request.required_role!r}, {given}"
+        actual = "none was given" if respondent.role is None else f"not {respondent.role!r}"
+        problem = f"it needs an answer with the role {request.required_role!r}, {actual}"
         how = f"`role={request.required_role!r}` in Python, `--role {shlex.quote(request.required_role)}` in a terminal"
         raise ResponseError(f"{request.id}: {problem}: {how}.")
 

@@ -9,9 +9,12 @@ from a2a.utils.errors import InvalidParamsError
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from tactician.a2a import REQUEST_ID, REQUESTS, A2aData, A2aMessage, A2aPart
+from tactician.a2a import A2aMessage
+from tactician.a2a.messages import A2aData, A2aPart
+from tactician.a2a.questions import REQUEST_ID, REQUESTS
 from tactician.llm import Text
-from tactician.runs import PendingRequest, Response, approve, reject
+from tactician.runs import PendingRequest, approve, reject
+from tactician.runs.outcomes.suspension import Response
 from tactician.serve.a2a.settings import A2aSettings
 
 _YES = frozenset({"yes", "y", "true", "ok", "okay", "approve", "approved"})

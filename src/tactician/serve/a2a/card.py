@@ -27,7 +27,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from tactician.a2a import sign_card
+from tactician.a2a.cards import sign_card
 from tactician.frozen import frozen
 from tactician.serve.a2a.contexts import ENDPOINT
 from tactician.serve.a2a.settings import A2aSettings

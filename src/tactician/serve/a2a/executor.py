@@ -11,11 +11,14 @@ from tactician.errors import StoreError, TacticianError
 from tactician.events import Event
 from tactician.loggers import get_logger
 from tactician.loop import read_answer_text
-from tactician.platform import Platform, RunClient
-from tactician.runs import RunCompleted, RunContext, RunRecord, RunResult, stream_events
+from tactician.platform import Platform
+from tactician.platform.follow import RunClient
+from tactician.runs import RunCompleted, RunContext, RunResult
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.runnable import stream_events
 from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.task_run import TASK_RUNS, PublishedTask
-from tactician.stores import Lease
+from tactician.stores.document import Lease
 
 _logger = get_logger(__name__)
 _Work: TypeAlias = Callable[[RunContext], Awaitable[RunResult[object]]]

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from a2a.types import Artifact, Part, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent
 
 from tactician.errors import RunNotFoundError
-from tactician.platform import RunClient
+from tactician.platform.follow import RunClient
 from tactician.serve.a2a.executor import TaskFeed
 from tactician.serve.a2a.task_states import ENDED, MOVING, RESULT
 

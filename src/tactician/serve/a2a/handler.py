@@ -38,7 +38,7 @@ from a2a.utils.task import apply_history_length, validate_history_length
 from typing_extensions import override
 
 from tactician.platform import Platform
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.serve.a2a.card import CardSource
 from tactician.serve.a2a.contexts import find_endpoint
 from tactician.serve.a2a.executor import TaskExecutor

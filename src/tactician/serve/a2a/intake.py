@@ -10,11 +10,15 @@ from a2a.types import Message, Task
 from a2a.utils.errors import InvalidParamsError, UnsupportedOperationError
 from google.protobuf.json_format import ParseDict
 
-from tactician.a2a import IDEMPOTENCY_KEY, SKILL_ID, A2aMessage, JsonObject, from_wire_message, to_json_object
+from tactician.a2a import A2aMessage
+from tactician.a2a.questions import IDEMPOTENCY_KEY, SKILL_ID
+from tactician.a2a.wire import JsonObject, from_wire_message, to_json_object
 from tactician.errors import ResponseError, RunConflictError, StoredStateError
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.frozen import frozen
-from tactician.runs import ChatUser, Response, RunRecord, RunStatus
+from tactician.runs import ChatUser, RunStatus
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import RunRecord
 from tactician.secrets import mask_secrets
 from tactician.serve.a2a.answers import list_questions, read_answer
 from tactician.serve.a2a.executor import TaskExecutor

@@ -16,11 +16,11 @@ from a2a.utils.proto_utils import to_stream_response
 from google.protobuf.json_format import MessageToDict, ParseDict
 from typing_extensions import override
 
-from tactician.a2a import to_json_object
+from tactician.a2a.wire import to_json_object
 from tactician.clock import Clock
 from tactician.errors import ConfigurationError
 from tactician.loggers import get_logger
-from tactician.notifications import NotificationError, Webhook, WebhookSender, check_webhook_address, send_once
+from tactician.notifications.webhooks import NotificationError, Webhook, WebhookSender, check_webhook_address, send_once
 from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.task_documents import TaskDocument, TaskDocuments
 from tactician.serve.a2a.task_states import ENDED, MOVING, TaskViews

@@ -11,11 +11,14 @@ from pydantic_core import to_json
 
 from tactician.a2a import A2aMessage
 from tactician.errors import InvalidArgumentsError, Rejected
-from tactician.llm import JsonSchema, Message, UserMessage
-from tactician.platform import GoalTool, Platform
-from tactician.runs import Input, InputTypes, RunContext, Runnable
+from tactician.llm import Message, UserMessage
+from tactician.llm.model import JsonSchema
+from tactician.platform import Platform
+from tactician.platform.goal_tools import GoalTool
+from tactician.runs import Input, RunContext, Runnable
+from tactician.runs.life.inputs import InputTypes
 from tactician.suggestions import did_you_mean
-from tactician.tools import snake_case
+from tactician.tools.tool import snake_case
 
 
 class PublishedSkill(ABC):

@@ -12,7 +12,8 @@ from pydantic_core import to_json
 
 from tactician.errors import DocumentConflictError, RunConflictError, StoredStateError
 from tactician.frozen import frozen
-from tactician.stores import DocumentStore, StoredDocument
+from tactician.stores import DocumentStore
+from tactician.stores.document import StoredDocument
 
 _COLLECTION: Final = "a2a_tasks"
 _NOTIFYING: Final = "notifying"

@@ -10,7 +10,9 @@ from google.protobuf.json_format import ParseDict
 from pydantic import JsonValue
 from typing_extensions import TypedDict, override
 
-from tactician.a2a import A2aMessage, JsonObject, create_parts, from_wire_message, to_json_object, to_wire_part
+from tactician.a2a import A2aMessage
+from tactician.a2a.messages import create_parts
+from tactician.a2a.wire import JsonObject, from_wire_message, to_json_object, to_wire_part
 from tactician.agents import BaseRunnable
 from tactician.errors import AgentNotFoundError, NoAgentFitsError
 from tactician.guardrails import GuardrailError

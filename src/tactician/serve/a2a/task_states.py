@@ -10,10 +10,14 @@ from google.protobuf.json_format import ParseDict
 from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic import JsonValue
 
-from tactician.a2a import A2aPart, JsonObject, to_json_object, to_wire_part
+from tactician.a2a.messages import A2aPart
+from tactician.a2a.wire import JsonObject, to_json_object, to_wire_part
 from tactician.frozen import frozen
 from tactician.llm import Text
-from tactician.runs import RunRecord, RunStatus, RunStore, read_output
+from tactician.runs import RunStatus
+from tactician.runs.life.output import read_output
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
 from tactician.secrets import mask_secrets
 from tactician.serve.a2a.answers import create_question, list_questions
 from tactician.serve.a2a.settings import A2aSettings

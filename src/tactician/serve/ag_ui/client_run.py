@@ -17,7 +17,8 @@ from tactician.runs import RunCompleted, RunStatus
 from tactician.serve.ag_ui.masking import EventMasking
 from tactician.serve.ag_ui.requested_run import RequestedRun
 from tactician.serve.ag_ui.translator import EventTranslator
-from tactician.serve.api import COMMENT, ApiServer
+from tactician.serve.api.serving.server import ApiServer
+from tactician.serve.api.serving.sse import COMMENT
 from tactician.text import describe_error
 
 _logger = get_logger(__name__)

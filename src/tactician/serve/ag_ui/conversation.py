@@ -19,9 +19,12 @@ from ag_ui.core import (
 from pydantic import JsonValue, ValidationError
 
 from tactician import llm
+from tactician.llm.image_checks import check_message_images
+from tactician.llm.messages import AssistantPart, UserPart
 from tactician.runs import Runnable
 from tactician.serve.ag_ui.frontend_tools import read_text
-from tactician.serve.api import ApiError, read_agent_input
+from tactician.serve.api.agents import read_agent_input
+from tactician.serve.problems import ApiError
 
 _PROPERTY: Final = "input"
 
@@ -61,7 +64,7 @@ def read_input(request: RunAgentInput, agent: Runnable) -> object:
 
 def _check_pictures(messages: Sequence[llm.Message]) -> tuple[llm.Message, ...]:
     try:
-        return llm.check_message_images(messages)
+        return check_message_images(messages)
     except ValueError as error:
         raise ApiError(422, f"messages: {error}.") from None
 
@@ -98,7 +101,7 @@ def _read_messages(request: RunAgentInput) -> list[llm.Message]:
 
 def _add_answer(read: list[llm.Message], message: AssistantMessage, calls: Sequence[llm.ToolCall]) -> None:
     """Add an answer of the model to a conversation. A client keeps several parts of one as several messages."""
-    parts: tuple[llm.AssistantPart, ...] = (*([llm.Text(message.content)] if message.content else []), *calls)
+    parts: tuple[AssistantPart, ...] = (*([llm.Text(message.content)] if message.content else []), *calls)
     if not parts:
         return
     if read and isinstance(last := read[-1], llm.AssistantMessage):
@@ -107,10 +110,10 @@ def _add_answer(read: list[llm.Message], message: AssistantMessage, calls: Seque
         read.append(llm.AssistantMessage(parts))
 
 
-def _read_content(message: UserMessage) -> str | tuple[llm.UserPart, ...]:
+def _read_content(message: UserMessage) -> str | tuple[UserPart, ...]:
     if isinstance(message.content, str):
         return message.content
-    parts: list[llm.UserPart] = []
+    parts: list[UserPart] = []
     for part in message.content:
         match part:
             case TextPart():

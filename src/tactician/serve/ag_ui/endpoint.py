@@ -8,21 +8,17 @@ from typing import Final
 from starlette.applications import Starlette
 from starlette.responses import Response
 
-from tactician.people import Person, Right
+from tactician.people.person import Person, Right
 from tactician.platform import Platform
 from tactician.serve.ag_ui.client_run import ClientRun
 from tactician.serve.ag_ui.conversation import read_request
 from tactician.serve.ag_ui.requested_run import RequestedRun
-from tactician.serve.api import (
-    ApiError,
-    ApiOperation,
-    ApiServer,
-    Call,
-    Callers,
-    RequestLimits,
-    create_application,
-    find_runnable,
-)
+from tactician.serve.api.agents import find_runnable
+from tactician.serve.api.application import create_application
+from tactician.serve.api.serving.guard import Callers, RequestLimits
+from tactician.serve.api.serving.operations import ApiOperation, Call
+from tactician.serve.api.serving.server import ApiServer
+from tactician.serve.problems import ApiError
 
 _NO_LIMITS: Final = RequestLimits()
 _RIGHTS: Final[tuple[Right, ...]] = ("start", "answer")

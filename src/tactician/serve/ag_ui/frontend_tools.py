@@ -10,10 +10,11 @@ from ag_ui.core import AssistantMessage, RunAgentInput, TextPart, ToolMessage, U
 from ag_ui.core import Tool as FrontendTool
 
 from tactician.frozen import frozen
-from tactician.llm import JsonSchema, ToolSpec
-from tactician.runs import PendingRequest, ReportedError, Response
+from tactician.llm.model import JsonSchema, ToolSpec
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import ReportedError, Response
 from tactician.serve.ag_ui.subagents import find_run_id, name_request_call
-from tactician.serve.api import ApiError
+from tactician.serve.problems import ApiError
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _MOST: Final = 100

@@ -11,7 +11,8 @@ from pydantic import JsonValue
 
 from tactician.errors import ResponseError
 from tactician.frozen import frozen
-from tactician.runs import PendingRequest, Response
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Response
 from tactician.serve.answers import decline_request, read_answer
 
 _BETWEEN: Final = ":"

@@ -47,8 +47,8 @@ class EventMasking:
                 case TextMessageContentEvent() | ReasoningMessageContentEvent():
                     text, _ = self._texts.get(event.message_id) or (PieceMasking(self._masking), event)
                     self._texts[event.message_id] = text, event
-                    if said := text.add(event.delta):
-                        yield event.model_copy(update={"delta": said})
+                    if masked := text.add(event.delta):
+                        yield event.model_copy(update={"delta": masked})
                 case TextMessageEndEvent() | ReasoningMessageEndEvent():
                     yield from self._finish(event)
                     yield event

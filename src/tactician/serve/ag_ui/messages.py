@@ -22,7 +22,7 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
-from tactician.events import new_id
+from tactician.events.event import new_id
 from tactician.llm import ToolCall, ToolResult
 
 

@@ -13,27 +13,20 @@ from tactician.agents import BaseRunnable
 from tactician.conversation import ChatUser
 from tactician.errors import AgentNotFoundError, ResponseError, RunNotFoundError, TacticianError
 from tactician.events import Event
-from tactician.people import Person
-from tactician.runs import (
-    REQUEST_KIND,
-    CallerTools,
-    PendingRequest,
-    Respondent,
-    Response,
-    RunContext,
-    RunKey,
-    Runnable,
-    RunRecord,
-    RunResult,
-    RunStore,
-    has_answer,
-    stream_events,
-)
+from tactician.people.person import Person
+from tactician.runs import PendingRequest, RunContext, Runnable, RunResult
+from tactician.runs.life.creation import CallerTools, RunKey
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import REQUEST_KIND, RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.runs.requests.respondents import Respondent, has_answer
+from tactician.runs.runnable import stream_events
 from tactician.serve.ag_ui.conversation import read_input
 from tactician.serve.ag_ui.frontend_tools import find_answers, find_left_run, read_tools
 from tactician.serve.ag_ui.interrupts import read_resumption
 from tactician.serve.ag_ui.translator import EventTranslator
-from tactician.serve.api import Call, sees_run
+from tactician.serve.api.forms.visibility import sees_run
+from tactician.serve.api.serving.operations import Call
 
 _LEFT: Final = "the conversation went on without the result of its tool"
 
@@ -145,8 +138,8 @@ class RequestedRun:
         translator.resume(run_id, pending)
         result: RunResult[object] | None = None
         for respondent, asked in _list_respondents(self._person, self._key, pending):
-            given = {name: responses[name] for name in asked if name in responses}
-            result = await agent.resume(run_id, given, context=context.inside({Respondent: respondent}))
+            answers = {name: responses[name] for name in asked if name in responses}
+            result = await agent.resume(run_id, answers, context=context.inside({Respondent: respondent}))
         if result is None:
             raise ResponseError(f"The run {run_id} does not wait for anything.")
         return result

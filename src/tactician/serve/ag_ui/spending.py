@@ -6,7 +6,8 @@ from typing import Final
 
 from ag_ui.core import CustomEvent, TokenUsage
 
-from tactician.llm import Usage, UsageTally
+from tactician.llm import Usage
+from tactician.llm.usage import UsageTally
 
 COST: Final = "tactician.cost"
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from ag_ui.core import BaseEvent, StepFinishedEvent, StepStartedEvent
 
-from tactician.events import Event, SpanKind
+from tactician.events import Event
+from tactician.events.span_facts import SpanKind
 from tactician.frozen import frozen
 
 _KINDS: Final = frozenset({SpanKind.ACTION, SpanKind.TASK, SpanKind.PHASE})

@@ -20,9 +20,9 @@ from ag_ui.core import (
     RunStartedEvent,
 )
 
-from tactician.events import Event, encode
+from tactician.events import Event
+from tactician.events.encoding import encode
 from tactician.loop import (
-    AnswerReader,
     TextReceived,
     ThinkingReceived,
     ToolAnswered,
@@ -32,6 +32,7 @@ from tactician.loop import (
     TurnFailed,
     TurnStarted,
 )
+from tactician.loop.answer_text import AnswerReader
 from tactician.process import MessageSent, PlanMade, ProcessEnded, ProcessStarted
 from tactician.runs import ModelReturned, PendingRequest, RunEnded, RunResult, RunStarted
 from tactician.serve.ag_ui.interrupts import create_interrupt

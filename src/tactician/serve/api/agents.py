@@ -8,15 +8,8 @@ from typing import Final, get_type_hints
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from tactician.agents import (
-    Agent,
-    AgentNetwork,
-    BaseRunnable,
-    HierarchicalAgents,
-    ParallelAgents,
-    RouterAgent,
-    planned_spec,
-)
+from tactician.agents import Agent, AgentNetwork, BaseRunnable, HierarchicalAgents, ParallelAgents, RouterAgent
+from tactician.agents.planned.specs import planned_spec
 from tactician.chat import Chatbot
 from tactician.llm import UserMessage
 from tactician.runs import Runnable

@@ -11,14 +11,17 @@ from typing import Final, cast
 from pydantic import JsonValue
 from starlette.responses import Response
 
-from tactician.conversation import Conversation, ConversationSummary, find_run_id
+from tactician.conversation import Conversation
+from tactician.conversation.summary import ConversationSummary, find_run_id
 from tactician.errors import ConversationNotFoundError, TacticianError
 from tactician.events import Event
-from tactician.llm import messages_to_data
+from tactician.llm.messages import messages_to_data
 from tactician.loggers import get_logger
 from tactician.loop import TextReceived
 from tactician.process import MessageSent, ProgressReported
-from tactician.runs import RunCompleted, RunResult, RunStatus, RunStore, format_output
+from tactician.runs import RunCompleted, RunResult, RunStatus
+from tactician.runs.life.output import format_output
+from tactician.runs.progress.store import RunStore
 from tactician.secrets import mask_secrets
 from tactician.serve.api.forms.forms import (
     AnswerTextForm,
@@ -38,7 +41,8 @@ from tactician.serve.api.serving.server import ApiServer
 from tactician.serve.api.serving.sse import format_event, format_problem
 from tactician.serve.api.uploads import read_pictures
 from tactician.serve.problems import ApiError, describe_failure
-from tactician.service import AgentOptions, AgentService
+from tactician.service import AgentService
+from tactician.service.options import AgentOptions
 
 _MOST: Final = 200
 _LARGEST: Final = 2**53

@@ -10,8 +10,10 @@ from typing import Final
 from starlette.datastructures import QueryParams
 from starlette.responses import PlainTextResponse, Response
 
-from tactician.llm import DeploymentStatus, ObservedModelSource
-from tactician.platform import METER_SPAN, RunView, UsePoint
+from tactician.llm.model_sources import ObservedModelSource
+from tactician.llm.routing.deployment import DeploymentStatus
+from tactician.platform import RunView
+from tactician.platform.host.meter import METER_SPAN, UsePoint
 from tactician.serve.api.agents import find_run_names
 from tactician.serve.api.forms.forms import Form, HealthForm, RequestForm
 from tactician.serve.api.forms.overview_forms import (

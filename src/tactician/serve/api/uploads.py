@@ -15,13 +15,14 @@ from starlette.responses import Response
 from tactician.errors import DocumentConflictError
 from tactician.frozen import frozen
 from tactician.llm import Image
-from tactician.people import Person
-from tactician.platform import read_picture
+from tactician.people.person import Person
+from tactician.platform.conversations.pictures import read_picture
 from tactician.serve.api.forms.forms import PictureForm
 from tactician.serve.api.forms.pictures import send_picture
 from tactician.serve.api.serving.operations import ApiOperation, Call
 from tactician.serve.problems import ApiError
-from tactician.stores import DocumentStore, StoredDocument
+from tactician.stores import DocumentStore
+from tactician.stores.document import StoredDocument
 
 UPLOADS_PATH: Final = "/api/pictures"
 _REFERENCE: Final = re.compile(rf"[\w./-]{{0,200}}{UPLOADS_PATH}/([0-9a-f]{{64}})")

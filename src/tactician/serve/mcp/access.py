@@ -14,7 +14,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import AnyHttpUrl
 
 from tactician.errors import ConfigurationError
-from tactician.people import check_token
+from tactician.people.tokens import check_token
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _SHORTEST_SECRET: Final = 32

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import mcp_types as types
 
 from tactician.llm import Document, Image, Text
-from tactician.tools import read_document_text
+from tactician.tools.attachments import read_document_text
 
 _AUDIO: Final = "audio/"
 

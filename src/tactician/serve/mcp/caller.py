@@ -15,10 +15,12 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
 from tactician.events import Event
-from tactician.people import Person
-from tactician.runs import ChatUser, PendingRequest, Respondent, RunContext, RunRecord
+from tactician.people.person import Person
+from tactician.runs import ChatUser, PendingRequest, RunContext
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.requests.respondents import Respondent
 from tactician.secrets import mask_secrets
-from tactician.serve.api import sees_run
+from tactician.serve.api.forms.visibility import sees_run
 from tactician.serve.mcp.client_model import ROOTS, SAMPLING
 from tactician.serve.mcp.inputs import InputAnswer, build_input, find_method, fits
 from tactician.serve.mcp.logs import write_log

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from tactician.errors import DeclarationError
-from tactician.platform import GoalTool, Platform
+from tactician.platform import Platform
+from tactician.platform.goal_tools import GoalTool
 from tactician.serve.mcp.banner import Banner
 from tactician.serve.mcp.prompts import PublishedPrompt, ServedPrompt, ToolPrompt, WrittenPrompt
 from tactician.serve.mcp.resources import McpResource, describe_agent, describe_reference

@@ -12,21 +12,13 @@ from pydantic import JsonValue
 from tactician.context_format import write_json
 from tactician.errors import ConfigurationError, ModelError
 from tactician.frozen import frozen
-from tactician.llm import (
-    AssistantMessage,
-    Delta,
-    Features,
-    Image,
-    JsonSchema,
-    Message,
-    ModelRequest,
-    ModelResponse,
-    SystemMessage,
-    Text,
-    UserMessage,
-)
-from tactician.process import create_suspension
-from tactician.runs import Approval, PendingRequest, RunContext, StoredAnswer
+from tactician.llm import AssistantMessage, Features, Image, Message, ModelRequest, ModelResponse, Text, UserMessage
+from tactician.llm.messages import SystemMessage
+from tactician.llm.model import Delta, JsonSchema
+from tactician.process.people.questions import create_suspension
+from tactician.runs import PendingRequest, RunContext
+from tactician.runs.outcomes.suspension import Approval
+from tactician.runs.requests.answers import StoredAnswer
 from tactician.suggestions import suggest_options
 
 SAMPLING: Final = "sampling/createMessage"
@@ -99,9 +91,9 @@ class ClientModel:
     def _write(self, request: ModelRequest) -> dict[str, JsonValue]:
         system = "\n\n".join(message.text for message in request.messages if isinstance(message, SystemMessage))
         options = request.options
-        said = [each for message in request.messages for each in _write_message(message)]
+        written = [each for message in request.messages for each in _write_message(message)]
         params = types.CreateMessageRequestParams(
-            messages=said,
+            messages=written,
             max_tokens=options.max_tokens or self._max_tokens,
             system_prompt=system or None,
             temperature=options.temperature,

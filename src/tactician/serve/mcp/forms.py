@@ -15,7 +15,8 @@ from pydantic_core import from_json
 
 from tactician.context_format import write_json
 from tactician.errors import ResponseError
-from tactician.runs import PendingRequest, Response
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Response
 from tactician.serve.answers import decline_request, read_answer
 
 _PLAIN: Final = frozenset({"string", "number", "integer", "boolean"})

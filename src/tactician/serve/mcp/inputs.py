@@ -10,7 +10,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 from pydantic import JsonValue
 
-from tactician.runs import PendingRequest, Response
+from tactician.runs import PendingRequest
+from tactician.runs.outcomes.suspension import Response
 from tactician.serve.mcp.client_model import ROOTS, SAMPLING
 from tactician.serve.mcp.forms import build_elicitation, read_elicitation
 

@@ -47,8 +47,8 @@ class LogLevels:
     def find(self, request: RequestContext) -> int | None:
         """Return the level from which on a request wants log messages; `None` when it wants none."""
         if request.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            wanted = (request.meta or {}).get(LOG_LEVEL_META_KEY)
-            return next((number for name, number in _LEVELS.items() if name == wanted), None)
+            level = (request.meta or {}).get(LOG_LEVEL_META_KEY)
+            return next((number for name, number in _LEVELS.items() if name == level), None)
         chosen = self._chosen.get(id(request.session.client_params))
         return None if chosen is None else chosen[1]
 

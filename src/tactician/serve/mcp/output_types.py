@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from tactician.agents import FunctionRunnable
+from tactician.agents.function import FunctionRunnable
 from tactician.ensemble import Ensemble, ReviewPolicy, Task
 from tactician.runs import Runnable
 from tactician.tools import FunctionTool, Tool

@@ -14,7 +14,7 @@ from typing_extensions import override
 from tactician.agents import BaseRunnable
 from tactician.llm import AssistantMessage, Message, UserMessage
 from tactician.platform import Platform
-from tactician.process import allow_questions
+from tactician.process.people.questions import allow_questions
 from tactician.runs import Input, RunContext, RunResult
 from tactician.serve.mcp.blocks import write_block
 from tactician.serve.mcp.caller import Caller

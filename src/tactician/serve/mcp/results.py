@@ -12,15 +12,18 @@ from pydantic_core import from_json
 
 from tactician.context_format import write_json
 from tactician.errors import TacticianError
-from tactician.llm import Document, Image, JsonSchema
-from tactician.process import HINTS
+from tactician.llm import Document, Image
+from tactician.llm.model import JsonSchema
+from tactician.process.people.forms import HINTS
 from tactician.runs import PendingRequest
 from tactician.secrets import mask_secrets
 from tactician.serve.mcp.blocks import write_block
 from tactician.serve.mcp.limits import MOST_RESULT
 from tactician.serve.mcp.output_types import OutputType
 from tactician.text import describe_error
-from tactician.tools import ToolOutput, describe_result, is_structured
+from tactician.tools import ToolOutput
+from tactician.tools.result_types import is_structured
+from tactician.tools.tool import describe_result
 
 Schema = dict[str, object]
 _RESULT: Final = "result"

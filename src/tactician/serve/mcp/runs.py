@@ -19,17 +19,11 @@ from tactician.agents import BaseRunnable
 from tactician.context_format import write_json
 from tactician.errors import ResponseError, RunNotFoundError, TacticianError
 from tactician.platform import Platform
-from tactician.runs import (
-    REQUEST_KIND,
-    PendingRequest,
-    Respondent,
-    Response,
-    RunContext,
-    RunRecord,
-    RunResult,
-    RunStatus,
-    RunStore,
-)
+from tactician.runs import PendingRequest, RunContext, RunResult, RunStatus
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import REQUEST_KIND, RunRecord
+from tactician.runs.progress.store import RunStore
+from tactician.runs.requests.respondents import Respondent
 from tactician.secrets import mask_secrets
 from tactician.serve.answers import read_answer
 from tactician.serve.mcp.caller import Caller

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from tactician.agents import as_runnable, planned_spec
+from tactician.agents.planned.specs import as_runnable, planned_spec
 from tactician.errors import DeclarationError
 from tactician.platform import Platform
 from tactician.prompts import LlmReference
 from tactician.runs import Runnable
-from tactician.tools import RunnableTool, Tool, ToolGroup, as_tool, find_declared_tools
+from tactician.tools import RunnableTool, Tool, ToolGroup, as_tool
+from tactician.tools.toolbox import find_declared_tools
 
 McpSource: TypeAlias = object
 """What may be published: the name of a registered agent, a Runnable, the instance of a `@planned_agent` class, a tool

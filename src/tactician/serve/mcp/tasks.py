@@ -17,8 +17,12 @@ from pydantic_core import from_json
 from tactician.clock import Timeout
 from tactician.context_format import write_json
 from tactician.errors import TacticianError
-from tactician.platform import Platform, RunClient
-from tactician.runs import PendingRequest, Response, RunRecord, RunStatus, RunStore, list_prompts
+from tactician.platform import Platform
+from tactician.platform.follow import RunClient
+from tactician.runs import PendingRequest, RunStatus, list_prompts
+from tactician.runs.outcomes.suspension import Response
+from tactician.runs.progress.record import RunRecord
+from tactician.runs.progress.store import RunStore
 from tactician.secrets import mask_secrets
 from tactician.serve.mcp.caller import Caller
 from tactician.serve.mcp.inputs import build_input, is_closed, name_inputs, read_input
@@ -26,7 +30,7 @@ from tactician.serve.mcp.results import write_error
 from tactician.serve.mcp.runs import CallResult
 from tactician.serve.mcp.task_run import ERROR, TASK_RUNS, TaskCall, TaskRun
 from tactician.serve.mcp.tools import PublishedTool, RunTool
-from tactician.stores import Lease
+from tactician.stores.document import Lease
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
 _GRACE: Final = 0.5

@@ -15,8 +15,9 @@ from typing_extensions import TypedDict
 from tactician.agents import BaseRunnable
 from tactician.clock import Timeout
 from tactician.errors import DeclarationError, InvalidArgumentsError
-from tactician.llm import ToolSpec
-from tactician.platform import GoalTool, Platform
+from tactician.llm.model import ToolSpec
+from tactician.platform import Platform
+from tactician.platform.goal_tools import GoalTool
 from tactician.runs import PendingRequest, RunContext, RunResult
 from tactician.serve.mcp.banner import Banner
 from tactician.serve.mcp.caller import Caller
@@ -24,7 +25,8 @@ from tactician.serve.mcp.inputs import InputAnswer, build_input, read_input
 from tactician.serve.mcp.output_types import find_runnable_type, find_tool_type
 from tactician.serve.mcp.results import OutputForm, write_error
 from tactician.serve.mcp.runs import RESPOND, CallResult, ClientRuns, RunEntry
-from tactician.tools import RunnableTool, Tool, create_arguments_error
+from tactician.tools import RunnableTool, Tool
+from tactician.tools.function import create_arguments_error
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import Self
 
 from typing_extensions import override
 
-from tactician.llm import JsonSchema, ToolSpec
+from tactician.llm.model import JsonSchema, ToolSpec
 from tactician.runs import RunContext
 from tactician.tools.tool import Tool, ToolOutput
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits

@@ -11,7 +11,8 @@ from typing_extensions import override
 
 from tactician.errors import DeclarationError, ToolError
 from tactician.frozen import frozen
-from tactician.llm import ToolCall, ToolResult, ToolSpec
+from tactician.llm import ToolCall, ToolResult
+from tactician.llm.model import ToolSpec
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
 from tactician.tools.builtin.pipeline_schema import PipelineStep, combine_schemas

@@ -9,7 +9,8 @@ from typing import cast
 from pydantic_core import from_json
 
 from tactician.errors import DeclarationError
-from tactician.llm import JsonSchema, ToolResult
+from tactician.llm import ToolResult
+from tactician.llm.model import JsonSchema
 from tactician.tools.tool import Tool
 
 

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from tactician.clock import Clock
 from tactician.errors import ToolError
-from tactician.flow import StepTimeoutError, run_with_timeout
+from tactician.flow.timeout import StepTimeoutError, run_with_timeout
 from tactician.frozen import frozen
 from tactician.grammar import format_count
 from tactician.tools.builtin.process_watch import ProcessWatch

@@ -13,7 +13,8 @@ from tactician.amounts import need_amount
 from tactician.errors import ToolError
 from tactician.frozen import frozen
 from tactician.grammar import format_count
-from tactician.runs import RunContext, in_thread
+from tactician.runs import RunContext
+from tactician.runs.context.threads import in_thread
 from tactician.text import replace_surrogates
 from tactician.tools.builtin.configurable import ConfigurableTool
 from tactician.tools.builtin.page_text import extract_text, extract_title

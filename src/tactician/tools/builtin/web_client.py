@@ -11,7 +11,7 @@ from tactician.addresses import is_public
 from tactician.amounts import need_amount
 from tactician.clock import Clock
 from tactician.errors import ToolError
-from tactician.flow import StepTimeoutError, run_with_timeout
+from tactician.flow.timeout import StepTimeoutError, run_with_timeout
 from tactician.frozen import frozen
 from tactician.grammar import format_count
 from tactician.tools.builtin.page_encoding import decode_text

@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from tactician.diagrams import DiagramEdge, DiagramNode
-from tactician.documents import form_of
-from tactician.platform import RunView, StepView
+from tactician.diagrams.diagram import DiagramEdge, DiagramNode
+from tactician.documents.forms import form_of
+from tactician.platform import RunView
+from tactician.platform.views.steps import StepView
 
 Text = Annotated[str, Field(max_length=200)]
 Pictures = Annotated[tuple[str, ...], Field(max_length=20)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tactician.documents import form_of
-from tactician.llm import DeploymentStatus
-from tactician.people import Person, Right
+from tactician.documents.forms import form_of
+from tactician.llm.routing.deployment import DeploymentStatus
+from tactician.people.person import Person, Right
 from tactician.serve.api.forms.forms import Form, RequestForm, UsageForm
 
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from tactician.llm import Image
 from tactician.serve.problems import ApiError
-from tactician.trace import CONTENT_NAME, name_content
+from tactician.trace.event_forms import CONTENT_NAME, name_content
 
 _SHOWN: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"})
 _MEDIA_TYPE: Final = re.compile(r"image/[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]{0,126}")

@@ -7,11 +7,11 @@ from dataclasses import field, replace
 from pydantic import JsonValue
 
 from tactician.frozen import frozen
-from tactician.people import Person
+from tactician.people.person import Person
 from tactician.platform import RunView
-from tactician.runs import find_capture_mode
+from tactician.runs.context.context import find_capture_mode
 from tactician.secrets import Masking
-from tactician.trace import CaptureMode
+from tactician.trace.capture import CaptureMode
 
 
 @frozen

@@ -8,15 +8,23 @@ from typing import Final, Literal, TypeAlias
 from pydantic import JsonValue, TypeAdapter
 from pydantic.errors import PydanticUserError
 
-from tactician.agents import planned_spec
-from tactician.chat import reacts_to_messages
+from tactician.agents.planned.specs import planned_spec
+from tactician.chat.reactive import reacts_to_messages
 from tactician.conversation import ChatUser, Conversation
-from tactician.diagrams import Diagram, to_mermaid, to_svg
-from tactician.events import encode
-from tactician.llm import Usage, UserMessage, messages_to_data
-from tactician.platform import ObjectView, RunTree, RunView, StepView, list_start_types
-from tactician.process import ActionRun, UserInput
-from tactician.runs import InputTypes, PendingRequest, Runnable
+from tactician.diagrams.diagram import Diagram
+from tactician.diagrams.mermaid import to_mermaid
+from tactician.diagrams.svg import to_svg
+from tactician.events.encoding import encode
+from tactician.llm import Usage, UserMessage
+from tactician.llm.messages import messages_to_data
+from tactician.platform import RunTree, RunView
+from tactician.platform.start_objects import list_start_types
+from tactician.platform.views.runs import ObjectView
+from tactician.platform.views.steps import StepView
+from tactician.process import UserInput
+from tactician.process.state.state import ActionRun
+from tactician.runs import PendingRequest, Runnable
+from tactician.runs.life.inputs import InputTypes
 from tactician.serve.api.forms.forms import (
     ActionForm,
     AgentForm,
@@ -35,7 +43,7 @@ from tactician.serve.api.forms.forms import (
 from tactician.serve.api.forms.pictures import find_picture_address, link_pictures
 from tactician.serve.api.forms.viewer import Viewer
 from tactician.serve.api.forms.visibility import may_answer
-from tactician.tools import TypedInput
+from tactician.tools.runnable import TypedInput
 
 _CHAT_TYPES: Final = (Conversation, ChatUser, UserMessage)
 """Types of what a chat gives to the actions of an agent, for which nobody fills in a form."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tactician.people import Person, Right
+from tactician.people.person import Person, Right
 from tactician.runs import PendingRequest
 
 CONVERSATIONS_ROLE: Final = "conversations"

@@ -9,9 +9,11 @@ from typing import Final, TypeVar
 
 from starlette.responses import Response
 
-from tactician.events import Event, find_event_type
+from tactician.events import Event
+from tactician.events.event import find_event_type
 from tactician.frozen import frozen
-from tactician.platform import EventFeed, FeedEntry, RecordedEvent
+from tactician.platform.host.feed import EventFeed, FeedEntry
+from tactician.platform.views.recorded_events import RecordedEvent
 from tactician.process import ProcessEnded
 from tactician.runs import RunEnded
 from tactician.serve.api.forms.pictures import find_picture_address, has_picture, link_event, link_pictures
@@ -21,7 +23,7 @@ from tactician.serve.api.runs.lookup import find_run, find_status, present_run
 from tactician.serve.api.serving.operations import ApiOperation, Call
 from tactician.serve.api.serving.sse import COMMENT, format_event
 from tactician.serve.problems import ApiError
-from tactician.trace import write_event
+from tactician.trace.event_forms import write_event
 
 _PAUSES: Final = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Seconds between looks for the end of a run in the store: its last event comes a moment before it is saved."""

@@ -8,11 +8,14 @@ from typing import TypedDict
 
 from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.events import Event, event_from_json
-from tactician.platform import FeedEntry, RecordedEvent, RunView
+from tactician.platform import RunView
+from tactician.platform.host.feed import FeedEntry
+from tactician.platform.views.recorded_events import RecordedEvent
 from tactician.process import ProcessEnded
-from tactician.runs import PROCESS_KIND, RunEnded, RunStarted, RunStatus
+from tactician.runs import RunEnded, RunStarted, RunStatus
+from tactician.runs.outcomes.events import PROCESS_KIND
 from tactician.serve.api.serving.server import ApiServer
-from tactician.trace import CaptureMode
+from tactician.trace.capture import CaptureMode
 
 
 class _Surroundings(TypedDict):

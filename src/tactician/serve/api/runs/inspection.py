@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from tactician.events import encode
-from tactician.planning import Explanation, Plan
+from tactician.events.encoding import encode
+from tactician.planning import Plan
+from tactician.planning.explanation import Explanation
 from tactician.process import PlanMade
 from tactician.serve.api.forms.forms import PlanForm, PlansForm, PlanStepForm, TraceForm
 from tactician.serve.api.forms.visibility import READERS
 from tactician.serve.api.runs.history import list_events
 from tactician.serve.api.runs.lookup import find_run
 from tactician.serve.api.serving.operations import ApiOperation, Call
-from tactician.trace import CaptureMode, Trace, mask_nodes
+from tactician.trace import Trace
+from tactician.trace.capture import CaptureMode
+from tactician.trace.sharing import mask_nodes
 
 
 async def list_plans(call: Call) -> PlansForm:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tactician.events import encode, event_to_json
-from tactician.llm import Image, messages_to_data
+from tactician.events import event_to_json
+from tactician.events.encoding import encode
+from tactician.llm import Image
+from tactician.llm.messages import messages_to_data
 from tactician.platform import RunTree
-from tactician.runs import RunStore
+from tactician.runs.progress.store import RunStore
 from tactician.serve.api.forms.pictures import find_picture
 from tactician.serve.api.forms.viewer import Viewer
 from tactician.serve.api.runs.history import list_events

@@ -13,11 +13,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tactician.amounts import need_amount
 from tactician.frozen import frozen
 from tactician.listening import is_loopback
-from tactician.llm import MOST_IMAGE_BYTES
-from tactician.people import LOCAL, Person, Tokens
-from tactician.resilience import RateLimiter
-from tactician.runs import DEFAULT_LEASE
-from tactician.serve.dashboard import DASHBOARD_PATH
+from tactician.llm.image_checks import MOST_IMAGE_BYTES
+from tactician.people.person import LOCAL, Person
+from tactician.people.tokens import Tokens
+from tactician.resilience.rate_limiter import RateLimiter
+from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.serve.dashboard.pages import DASHBOARD_PATH
 from tactician.serve.problems import ApiError, describe_problem
 
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from tactician.people import Person
+from tactician.people.person import Person
 
 
 def scope_key(person: Person, key: str | None) -> str | None:

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from tactician.errors import TacticianError
 from tactician.frozen import frozen
 from tactician.loggers import get_logger
-from tactician.people import Person, Right
+from tactician.people.person import Person, Right
 from tactician.serve.api.forms.forms import Form
 from tactician.serve.api.forms.viewer import Viewer
 from tactician.serve.api.serving.server import ApiServer

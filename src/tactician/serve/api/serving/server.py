@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeVar
 
 from tactician.clock import Timeout
-from tactician.platform import Host, Platform
+from tactician.platform import Platform
+from tactician.platform.host.host import Host
 from tactician.secrets import Masking
 from tactician.serve.api.serving.guard import RequestLimits
 from tactician.serve.api.serving.sse import Streams
