@@ -222,6 +222,7 @@ class Intake:
             await self._client.cancel(record.run_id, cancellation.reason or f"{cancellation.sender} has cancelled it")
         except RunNotFoundError:
             return
+        self._load.interrupt(cancellation.run_key)
         self._load.finish(cancellation.run_key, is_measured=False)
         await self._reporter.report(cancellation.run_key)
 

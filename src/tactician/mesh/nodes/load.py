@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from bisect import bisect_right, insort
 from collections import Counter, deque
 from typing import Final
@@ -29,7 +30,7 @@ class NodeLoad:
         self._clock = clock
         self._waiting: dict[str, tuple[float, str]] = {}
         self._ranks: list[float] = []
-        self._running: dict[str, tuple[float, str]] = {}
+        self._running: dict[str, tuple[float, str, asyncio.Task[object] | None]] = {}
         self._by_capability: Counter[str] = Counter()
         self._seconds: deque[float] = deque(maxlen=_MEASURED)
 
@@ -74,8 +75,13 @@ class NodeLoad:
         """Note that the work on a request begins or continues."""
         self._leave(run_key)
         if run_key not in self._running:
-            self._running[run_key] = self._clock.monotonic(), capability
+            self._running[run_key] = self._clock.monotonic(), capability, asyncio.current_task()
             self._by_capability[capability] += 1
+
+    def interrupt(self, run_key: str) -> None:
+        """Interrupt the work on a request whose run was ended, instead of waiting until its lease is renewed."""
+        if (entry := self._running.get(run_key)) is not None and entry[2] is not None:
+            entry[2].cancel()
 
     def finish(self, run_key: str, *, is_measured: bool = True) -> None:
         """Note that the work on a request rests or has ended."""
