@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tactician import Agent, Delegation, Ensemble, LlmOptions, Task
 from tactician.ensemble import DelegationContext, DelegationDecision, DelegationRequest
-from tactician.ensemble.delegation import allow, modify, reject
+from tactician.ensemble.values.delegation import allow, modify, reject
 
 SHORT = LlmOptions(max_tokens=200)
 

@@ -90,6 +90,7 @@ PUBLIC = {
         ToolReturned TurnCompleted TurnFailed TurnStarted without_tools
     """,
     "tactician.mcp": "filesystem git McpError McpProgress McpServer",
+    "tactician.mesh": "Delivery Mesh Node Priority",
     "tactician.planning": """
         Action AStarPlanner Goal HybridPlanner Plan PlanningBudget SearchLimitExceeded UNKNOWN UtilityPlanner Verdict
         WorldState

@@ -351,3 +351,54 @@ class AlreadyAnsweredError(RunConflictError, ResponseError):
 
 class LeaseLostError(TacticianError):
     """Error for a process that another worker has taken over; this worker must not change it any more."""
+
+
+class RequestRejectedError(TacticianError):
+    """Error for a request that the nodes of a mesh refuse.
+
+    Attributes:
+        reason: `"at_capacity"`, `"unknown_capability"`, `"disabled"`, `"draining"`, `"invalid_input"`,
+            `"not_allowed"`, `"deadline"`, `"too_large"`, `"too_many_hops"` or `"unsupported_version"`.
+        queue_depth: number of requests that wait at the node, when it is at capacity.
+        retry_after: seconds after which it makes sense to ask again, if known.
+    """
+
+    def __init__(
+        self, message: str, reason: str, *, queue_depth: int | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.queue_depth = queue_depth
+        self.retry_after = retry_after
+
+
+class RequestFailedError(TacticianError):
+    """Error for a request whose work has failed at the node that did it.
+
+    Attributes:
+        error_type: name of the class of the error there.
+        request_id: id of the request.
+    """
+
+    def __init__(self, message: str, error_type: str, request_id: str = "") -> None:
+        super().__init__(message)
+        self.error_type = error_type
+        self.request_id = request_id
+
+
+class RequestTimeoutError(TacticianError):
+    """Error for a request whose reply did not come in time.
+
+    Attributes:
+        ticket: ticket with which the reply can still be fetched, if the work goes on.
+        partial: progress that was reported so far.
+    """
+
+    def __init__(self, message: str, ticket: object = None, partial: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.ticket = ticket
+        self.partial = tuple(partial)
+
+
+class MeshUnavailableError(TransientError):
+    """Error for a request that no node of a mesh has accepted: none offers the work, or none answers."""

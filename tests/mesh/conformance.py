@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tactician.mesh.transports import PRIVATE, LeasedMessage, Transport, TransportError
+from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, TransportError
 
 LEASE = 30.0
 WAIT = 10.0

@@ -12,20 +12,12 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from tactician.errors import ConfigurationError
-from tactician.mesh.messages import (
-    MAX_BYTES,
-    MESSAGES,
-    Cancellation,
-    Delivery,
-    MeshMessage,
-    MeshReply,
-    MeshRequest,
-    MessageCodec,
-    MessageError,
-    Priority,
-    RequestAcceptance,
-    create_asyncapi,
-)
+from tactician.mesh.messages.asyncapi import create_asyncapi
+from tactician.mesh.messages.bounds import MessageError
+from tactician.mesh.messages.codec import MESSAGES, MessageCodec
+from tactician.mesh.messages.message import MAX_BYTES, MeshMessage, Priority
+from tactician.mesh.messages.replies import MeshReply, RequestAcceptance
+from tactician.mesh.messages.requests import Cancellation, Delivery, MeshRequest
 from tactician.testing import FakeClock
 from tests.support.npm import find_npm_package
 

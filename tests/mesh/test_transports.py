@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tactician.errors import ConfigurationError
-from tactician.mesh.transports import Transport, hide_credentials, open_transport
+from tactician.mesh.transports.addresses import hide_credentials, open_transport
+from tactician.mesh.transports.transport import Transport
 from tests.mesh.conformance import TransportConformance, UnreachableBroker, take
-from tests.stores import postgres
-from tests.support.brokers import Broker, nats_server
+from tests.support.brokers import Broker
 
 
 class RestartedBroker:
@@ -46,12 +46,6 @@ class TestSqlite(TransportConformance):
         return lambda: open_transport(f"sqlite:///{tmp_path}/mesh.db")
 
 
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    with postgres.running(postgres.installed()) as server:
-        yield f"postgresql://{server.address}/postgres"
-
-
 class TestPostgres(TransportConformance, UnreachableBroker):
     @pytest.fixture
     def opened(self, postgres_url: str) -> Callable[[], Transport]:
@@ -60,12 +54,6 @@ class TestPostgres(TransportConformance, UnreachableBroker):
     @pytest.fixture
     def absent(self) -> Transport:
         return open_transport("postgresql://somebody:hunter2secret@127.0.0.1:1/mesh")
-
-
-@pytest.fixture(scope="module")
-def nats_broker() -> Iterator[Broker]:
-    with nats_server() as broker:
-        yield broker
 
 
 class TestNats(TransportConformance, RestartedBroker, UnreachableBroker):
@@ -80,6 +68,20 @@ class TestNats(TransportConformance, RestartedBroker, UnreachableBroker):
     @pytest.fixture
     def absent(self) -> Transport:
         return open_transport("nats://somebody:hunter2secret@127.0.0.1:1")
+
+
+class TestRedis(TransportConformance, RestartedBroker, UnreachableBroker):
+    @pytest.fixture
+    def broker(self, redis_broker: Broker) -> Broker:
+        return redis_broker
+
+    @pytest.fixture
+    def opened(self, broker: Broker) -> Callable[[], Transport]:
+        return lambda: open_transport(broker.url)
+
+    @pytest.fixture
+    def absent(self) -> Transport:
+        return open_transport("redis://:hunter2secret@127.0.0.1:1")
 
 
 @pytest.mark.parametrize("url", ["kitchen", "natz://host", "http://user:hunter2secret@host", "", "://"])

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import NoReturn
 
@@ -90,3 +91,41 @@ def nats_server() -> Iterator[Broker]:
         command = [found, "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", folder]
         with running(Broker(command, port, "nats")) as broker:
             yield broker
+
+
+@contextmanager
+def redis_server() -> Iterator[Broker]:
+    """A Redis server with an append-only file, of this machine or from a Debian package."""
+    found = shutil.which("redis-server")
+    environment: dict[str, str] = {}
+    if found is None:
+        found, environment = _unpack_redis()
+    with tempfile.TemporaryDirectory(prefix="tactician-redis-") as folder:
+        port = free_port()
+        command = [found, "--bind", "127.0.0.1", "--port", str(port), "--dir", folder, "--appendonly", "yes"]
+        with running(Broker([*command, "--save", ""], port, "redis", environment)) as broker:
+            yield broker
+
+
+def _unpack_redis() -> tuple[str, dict[str, str]]:
+    """Download and unpack Debian's packages, once; nothing is installed."""
+    folder = CACHE / "redis"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if not (folder / "usr/bin/redis-server").exists():
+            _download(folder, "redis-server", "redis-tools", "libjemalloc2", "liblzf1", "libatomic1")
+    libraries = ":".join(str(path) for path in folder.glob("**/*-linux-gnu") if path.is_dir())
+    return str(folder / "usr/bin/redis-server"), {"LD_LIBRARY_PATH": libraries}
+
+
+def _download(folder: Path, *packages: str) -> None:
+    if shutil.which("apt-get") is None:
+        give_up("redis-server is not installed, and there is no apt-get")
+    command = ["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", *packages]
+    if subprocess.run(command, cwd=folder, capture_output=True, timeout=300).returncode:
+        subprocess.run(["apt-get", "-qq", "update"], capture_output=True, timeout=300)
+        if subprocess.run(command, cwd=folder, capture_output=True, timeout=300).returncode:
+            give_up("redis-server cannot be downloaded")
+    for package in folder.glob("*.deb"):
+        subprocess.run(["dpkg-deb", "-x", package.name, "."], cwd=folder, check=True)

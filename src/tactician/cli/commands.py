@@ -21,6 +21,7 @@ from tactician.cli.inspection import show
 from tactician.cli.listing import ps
 from tactician.cli.loading import choose_agent, load_agents
 from tactician.cli.mcp_command import mcp
+from tactician.cli.mesh_command import mesh, node
 from tactician.cli.models import show_models
 from tactician.cli.rag_command import rag
 from tactician.cli.run_command import run
@@ -39,12 +40,13 @@ from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.text import escape_controls
 
 app = create_group()
-for command in (run, shell, chat, ps, show, trace, respond, resume, fork, kill, prune, worker, serve):
+for command in (run, shell, chat, ps, show, trace, respond, resume, fork, kill, prune, worker, serve, node):
     app.command()(command)
 app.add_typer(blueprints)
 app.add_typer(a2a)
 app.add_typer(skills)
 app.add_typer(mcp)
+app.add_typer(mesh)
 app.add_typer(rag)
 
 

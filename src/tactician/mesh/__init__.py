@@ -1,1 +1,21 @@
-"""Nodes that offer their work to others, and callers that ask for it."""
+"""Ensembles, agents and tools as services: nodes offer their work, and callers ask for it."""
+
+from typing import TYPE_CHECKING
+
+from tactician.late_imports import export_late
+
+if TYPE_CHECKING:
+    from tactician.mesh.mesh import Mesh as Mesh
+    from tactician.mesh.messages.message import Priority as Priority
+    from tactician.mesh.messages.requests import Delivery as Delivery
+    from tactician.mesh.nodes.node import Node as Node
+else:
+    __getattr__, __dir__, __all__ = export_late(
+        __name__,
+        {
+            "tactician.mesh.mesh": "Mesh",
+            "tactician.mesh.messages.message": "Priority",
+            "tactician.mesh.messages.requests": "Delivery",
+            "tactician.mesh.nodes.node": "Node",
+        },
+    )

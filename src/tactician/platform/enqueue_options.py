@@ -34,6 +34,7 @@ class EnqueueOptions(TypedDict, total=False):
         deadline: time by which the run has to end: a datetime with a time zone, or a timedelta from now.
         idempotency_key: key of the run. Enqueued again with the same key, nothing is started, and the id of the first
             run is returned.
+        trace_parent: W3C trace context of the program that asks for the run.
     """
 
     named: Named | None
@@ -43,6 +44,7 @@ class EnqueueOptions(TypedDict, total=False):
     priority: int
     deadline: datetime | timedelta | None
     idempotency_key: str | None
+    trace_parent: str | None
 
 
 _KINDS: Final[Mapping[str, tuple[type | UnionType, str]]] = {
@@ -52,6 +54,7 @@ _KINDS: Final[Mapping[str, tuple[type | UnionType, str]]] = {
     "user": (ChatUser, "user=ChatUser(...)"),
     "deadline": (datetime | timedelta, "deadline=timedelta(hours=2)"),
     "idempotency_key": (str, "idempotency_key='order-17'"),
+    "trace_parent": (str, "trace_parent='00-<trace>-<span>-01'"),
 }
 _FOR_PROCESSES: Final = ("named", "options")
 

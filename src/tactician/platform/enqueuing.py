@@ -63,8 +63,10 @@ class Enqueuer:
             board = await create_board(self._services.store, spec, options)
             check_options(options)
             AgentProcess.create(spec, objects, context, options, None, board)
+        record = create_record(runnable.name, context, PROCESS_KIND if is_process else "run")
         record = replace(
-            create_record(runnable.name, context, PROCESS_KIND if is_process else "run"),
+            record,
+            header=replace(record.header, trace_parent=settings.get("trace_parent")),
             priority=settings.get("priority", 0),
             idempotency_key=key,
         )

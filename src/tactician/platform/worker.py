@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from asyncio import CancelledError
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Final
 
@@ -47,6 +48,8 @@ class Worker:
         lease: duration of a lease in seconds; it is renewed while the process runs.
         poll: seconds between two claims when there is nothing to do.
         max_parallel: number of runs at a time.
+        find_names: returns the names of the runs that may be claimed now; all that are registered, by default.
+        on_rest: called with each run that the worker has continued, as the run was before.
     """
 
     def __init__(
@@ -57,7 +60,11 @@ class Worker:
         lease: float = DEFAULT_LEASE,
         poll: float = 1.0,
         max_parallel: int = 1,
+        find_names: Callable[[], Collection[str]] | None = None,
+        on_rest: Callable[[RunRecord], Awaitable[None]] | None = None,
     ) -> None:
+        self._find_names = find_names
+        self._on_rest = on_rest
         self.name = name or f"worker-{new_id()}"
         self._platform = platform
         self._lease = lease
@@ -78,7 +85,7 @@ class Worker:
         claimed = await self._claim()
         if claimed is None:
             return False
-        await self._continue(*claimed)
+        await self._continue_to_rest(*claimed)
         return True
 
     async def run(self, stop: asyncio.Event | None = None) -> None:
@@ -102,7 +109,7 @@ class Worker:
                     places.release()
                     await self._rest(stop)
                     continue
-                task = group.create_task(self._continue(*claimed))
+                task = group.create_task(self._continue_to_rest(*claimed))
                 task.add_done_callback(lambda _: places.release())
 
     async def _rest(self, stop: asyncio.Event) -> None:
@@ -117,7 +124,9 @@ class Worker:
             self._woken.clear()
 
     async def _claim(self) -> tuple[RunRecord, Lease] | None:
-        if not (names := self._platform.run_names):  # without a name, a store gives any process
+        if not (
+            names := self._platform.run_names if self._find_names is None else self._find_names()
+        ):  # without a name, a store gives any process
             return None
         now = self._monotonic()
         self._excluded = {run_id: until for run_id, until in self._excluded.items() if until > now}
@@ -136,6 +145,11 @@ class Worker:
         self._prunes_at = now + _PRUNE_INTERVAL
         if deleted := await RunStore(self._platform.store).prune(retention.total_seconds()):
             _logger.info("%s: %s old runs were deleted", self.name, deleted)
+
+    async def _continue_to_rest(self, record: RunRecord, lease: Lease) -> None:
+        await self._continue(record, lease)
+        if self._on_rest is not None:
+            await self._on_rest(record)
 
     async def _continue(self, record: RunRecord, lease: Lease) -> None:
         """Continue a claimed run if possible. Nothing that a run raises ends those beside it."""

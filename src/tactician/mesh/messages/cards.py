@@ -19,7 +19,7 @@ class CapabilityCard(MessagePart):
         name: its name.
         kind: `"task"` for a whole process, `"tool"` for a single call.
         description: its purpose.
-        tags: words by which it is found.
+        tags: words to find it by.
         input_schema: JSON schema of typed input; text is always possible for a task.
         output_schema: JSON schema of the output, if it is declared.
         version: its version.

@@ -160,7 +160,7 @@ class MeshRequest(MeshMessage):
     @property
     def run_key(self) -> str:
         """Idempotency key of the run."""
-        return f"mesh/{self.id}/{self.attempt}" if self.attempt else f"mesh/{self.id}"
+        return _name_run(self.id, self.attempt)
 
 
 class Cancellation(MeshMessage):
@@ -170,6 +170,7 @@ class Cancellation(MeshMessage):
         request_id: id of the request.
         sender: the caller.
         reason: the reason, for people.
+        attempt: token of the request, as the request has it.
     """
 
     EVENT: ClassVar[str] = "cancel"
@@ -177,6 +178,12 @@ class Cancellation(MeshMessage):
     request_id: RequestId
     sender: Name = Field(validation_alias="from", serialization_alias="from")
     reason: Text = ""
+    attempt: Annotated[str, StringConstraints(max_length=100)] = ""
+
+    @property
+    def run_key(self) -> str:
+        """Idempotency key of the run."""
+        return _name_run(self.request_id, self.attempt)
 
 
 class StatusQuery(MeshMessage):
@@ -186,6 +193,7 @@ class StatusQuery(MeshMessage):
         request_id: id of the request.
         sender: the caller.
         reply_to: queue for the answer.
+        attempt: token of the request, as the request has it.
     """
 
     EVENT: ClassVar[str] = "query"
@@ -193,3 +201,13 @@ class StatusQuery(MeshMessage):
     request_id: RequestId
     sender: Name = Field(validation_alias="from", serialization_alias="from")
     reply_to: Name
+    attempt: Annotated[str, StringConstraints(max_length=100)] = ""
+
+    @property
+    def run_key(self) -> str:
+        """Idempotency key of the run."""
+        return _name_run(self.request_id, self.attempt)
+
+
+def _name_run(request_id: str, attempt: str) -> str:
+    return f"mesh/{request_id}/{attempt}" if attempt else f"mesh/{request_id}"

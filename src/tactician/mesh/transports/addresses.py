@@ -16,8 +16,8 @@ from tactician.stores import open_store
 from tactician.stores.address import store_path
 from tactician.suggestions import did_you_mean
 
-SCHEMES: Final = ("memory", "sqlite", "postgresql", "nats")
-_ALIASES: Final = {"postgres": "postgresql", "tls": "nats"}
+SCHEMES: Final = ("memory", "sqlite", "postgresql", "nats", "redis")
+_ALIASES: Final = {"postgres": "postgresql", "tls": "nats", "rediss": "redis"}
 _NEEDS: Final = "This transport needs"
 
 
@@ -25,8 +25,8 @@ def open_transport(url: str, clock: Clock = SYSTEM_CLOCK) -> Transport:
     """Return the transport of a URL. It connects when it is opened.
 
     Args:
-        url: such as `"memory://hotel"`, `"sqlite:///hotel.db"`, `"postgresql://user@host/database"` or
-            `"nats://host:4222"`.
+        url: such as `"memory://hotel"`, `"sqlite:///hotel.db"`, `"postgresql://user@host/database"`,
+            `"nats://host:4222"` or `"redis://host:6379"`.
         clock: clock of a transport in memory; the leases of brokers are in real time.
 
     Raises:
@@ -45,10 +45,20 @@ def open_transport(url: str, clock: Clock = SYSTEM_CLOCK) -> Transport:
         return MemoryTransport(url.removeprefix("memory://"), clock)
     if scheme in ("sqlite", "postgresql"):
         return _open_documents(url)
+    return _open_broker(scheme, url)
+
+
+def _open_broker(scheme: str, url: str) -> Transport:
+    label = hide_credentials(url)
+    if scheme == "redis":
+        with require_extra("redis", _NEEDS):
+            from tactician.mesh.transports.redis import RedisTransport
+
+        return RedisTransport(url, label)
     with require_extra("nats", _NEEDS):
         from tactician.mesh.transports.nats import NatsTransport
 
-    return NatsTransport(url, hide_credentials(url))
+    return NatsTransport(url, label)
 
 
 def _open_documents(url: str) -> Transport:
@@ -58,10 +68,14 @@ def _open_documents(url: str) -> Transport:
 
 
 def hide_credentials(url: str) -> str:
-    """Return a URL without user, password and options."""
+    """Return a URL, or several that are separated by commas, without users, passwords and options."""
+    return ",".join(map(_hide_credentials, url.split(",")))
+
+
+def _hide_credentials(url: str) -> str:
     try:
         parts = urlsplit(url)
-        hosts = ",".join(part.rpartition("@")[2] for part in parts.netloc.split(","))
     except ValueError:
         return url.partition("://")[0] + "://..."
-    return f"{parts.scheme}://{hosts}{parts.path}" if parts.scheme else hosts or parts.path
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}" if parts.scheme else url.rpartition("@")[2]

@@ -141,14 +141,14 @@ class StoreTransport(Transport):
     async def _read_topics(self, pattern: str, after: int, signal: asyncio.Event) -> AsyncIterator[bytes]:
         pause = self._signals.first_poll
         while True:
-            found = await keep_trying(partial(self._store.find, _TOPICS, after=after), (StoreError,), self.label)
-            for document in found:
+            published = await keep_trying(partial(self._store.find, _TOPICS, after=after), (StoreError,), self.label)
+            for document in published:
                 after = document.number
                 if match_topic(pattern, document.name):
                     yield b64decode(document.text)
-            if not found:
+            if not published:
                 await self._signals.wait(signal, pause)
-            pause = self._signals.first_poll if found else min(pause * 2, self._signals.longest_poll)
+            pause = self._signals.first_poll if published else min(pause * 2, self._signals.longest_poll)
 
     async def claim(self, key: str, seconds: float) -> bool:
         """Claim a key for some time."""

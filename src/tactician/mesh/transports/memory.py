@@ -110,7 +110,7 @@ class MemoryQueue:
         self._most = most
         self._entries: list[_Entry] = []
         self._numbers = count()
-        self._changed = asyncio.Event()
+        self._receivers: set[asyncio.Event] = set()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -124,7 +124,7 @@ class MemoryQueue:
         if len(self._entries) >= self._most:
             raise TransportError(f"The queue {self._name!r} is full: {self._most:,} messages wait.", is_full=True)
         heappush(self._entries, _Entry(now, next(self._numbers), body))
-        self._changed.set()
+        self._notify()
 
     async def receive(self, limit: int, lease: float, wait: float, clock: Clock) -> list[LeasedMessage]:
         """Take the messages that are ready; wait for the first."""
@@ -132,10 +132,21 @@ class MemoryQueue:
         while not (taken := self._take(limit, lease, now := clock.monotonic())):
             if now >= ends_at:
                 break
-            self._changed.clear()
             ready_at = self._entries[0].ready_at if self._entries else inf
-            await wait_for_event(self._changed, min(ends_at, ready_at) - now, clock)
+            await self._wait(min(ends_at, ready_at) - now, clock)
         return taken
+
+    async def _wait(self, seconds: float, clock: Clock) -> None:
+        """Wait for a change. The queue may outlast the event loop of a receiver, so each wait has its own event."""
+        self._receivers.add(changed := asyncio.Event())
+        try:
+            await wait_for_event(changed, seconds, clock)
+        finally:
+            self._receivers.discard(changed)
+
+    def _notify(self) -> None:
+        for changed in self._receivers:
+            changed.set()
 
     def remove(self, message: LeasedMessage) -> None:
         """Remove a message for good."""
@@ -149,7 +160,7 @@ class MemoryQueue:
         if isinstance(entry := message.receipt, _Entry) and not entry.is_removed:
             entry.ready_at = ready_at
             heapify(self._entries)
-            self._changed.set()
+            self._notify()
 
     def _take(self, limit: int, lease: float, now: float) -> list[LeasedMessage]:
         taken: list[_Entry] = []

@@ -6,11 +6,12 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import TransientError
+from tactician.frozen import frozen
 from tactician.loggers import get_logger
 from tactician.resilience.backoff import compute_backoff
 
@@ -36,7 +37,7 @@ class TransportError(TransientError):
         self.is_full = is_full
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class LeasedMessage:
     """Message that a receiver holds until it acknowledges or releases the message, or the lease ends.
 

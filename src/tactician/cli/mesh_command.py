@@ -1,0 +1,201 @@
+"""`tactician mesh` and `tactician node`: what a mesh offers, requests to it, and nodes of files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root, is_blueprint_file
+from tactician.cli.console import Debug, ModelName, Scripted, StoreUrl, err
+from tactician.cli.loading import Loaded, find_agents, load_agents, load_module
+from tactician.cli.publishing import run_server
+from tactician.cli.run_command import choose_models
+from tactician.cli.stores import find_store, open_or_create
+from tactician.errors import ConfigurationError
+from tactician.platform import Platform
+
+if TYPE_CHECKING:
+    from tactician.mesh import Mesh, Node
+
+MESH_VARIABLE: Final = "TACTICIAN_MESH"
+KEY_VARIABLE: Final = "TACTICIAN_MESH_KEY"
+
+Url = Annotated[
+    str | None,
+    typer.Option("--mesh", metavar="URL", help=f"Address of the mesh, such as nats://host:4222; or {MESH_VARIABLE}."),
+]
+Realm = Annotated[str, typer.Option("--realm", help="Group of nodes under the same administration.")]
+ClientName = Annotated[str, typer.Option("--as", help="Name under which requests are sent.")]
+
+mesh = typer.Typer(name="mesh", help="Nodes of a mesh, and requests to them.")
+
+
+@mesh.command()
+def asyncapi() -> None:
+    """Print the AsyncAPI 3 document of all messages."""
+    from tactician.mesh.messages.asyncapi import create_asyncapi
+
+    typer.echo(json.dumps(create_asyncapi(), indent=2))
+
+
+@mesh.command()
+def nodes(url: Url = None, realm: Realm = "default", debug: Debug = False) -> None:
+    """List the nodes that are there, with their capabilities."""
+    asyncio.run(_list_nodes(_open_mesh(url, realm)))
+
+
+@mesh.command()
+def send(
+    capability: Annotated[str, typer.Argument(help="Name of the capability.")],
+    text: Annotated[str, typer.Argument(help="Input: text, or a JSON object.")],
+    on: Annotated[str | None, typer.Option("--on", help="Node; any that offers the capability, by default.")] = None,
+    request_id: Annotated[str | None, typer.Option("--id", help="Id: the same id is the same request.")] = None,
+    wait: Annotated[bool, typer.Option(help="Wait for the reply and print it.")] = True,
+    url: Url = None,
+    realm: Realm = "default",
+    name: ClientName = "command-line",
+    debug: Debug = False,
+) -> None:
+    """Send a request, and print the reply; with --no-wait the id of the request, for `status` and `cancel`."""
+    asyncio.run(_send(_open_mesh(url, realm, name), capability, _read_input(text), on, request_id, wait))
+
+
+@mesh.command()
+def status(
+    request_id: Annotated[str, typer.Argument(help="Id of the request.")],
+    on: Annotated[str, typer.Option("--on", help="Node that works on it.")],
+    url: Url = None,
+    realm: Realm = "default",
+    name: ClientName = "command-line",
+    debug: Debug = False,
+) -> None:
+    """Print the status of a request as JSON, with the reply once there is one."""
+    asyncio.run(_show_status(_open_mesh(url, realm, name), request_id, on))
+
+
+@mesh.command()
+def cancel(
+    request_id: Annotated[str, typer.Argument(help="Id of the request.")],
+    on: Annotated[str, typer.Option("--on", help="Node that works on it.")],
+    url: Url = None,
+    realm: Realm = "default",
+    name: ClientName = "command-line",
+    debug: Debug = False,
+) -> None:
+    """Cancel a request: its work ends, wherever it runs."""
+    asyncio.run(_cancel(_open_mesh(url, realm, name), request_id, on))
+
+
+def node(
+    file: Annotated[Path, typer.Argument(help="Python file with a Node, or with agents to offer; or a blueprint.")],
+    name: Annotated[str | None, typer.Option("--name", help="Name of the node; that of the file by default.")] = None,
+    url: Url = None,
+    realm: Realm = "default",
+    parallel: Annotated[int, typer.Option("--parallel", min=1, help="How many requests it works on at once.")] = 10,
+    store: StoreUrl = None,
+    model: ModelName = None,
+    scripted: Scripted = False,
+    allow: Allow = None,
+    modules: Modules = None,
+    root: Root = None,
+    debug: Debug = False,
+) -> None:
+    """Offer the agents in a file to a mesh, until Ctrl-C or SIGTERM, which finish what runs.
+
+    A `Node` in the file says what is offered; else it is every agent in the file.
+    """
+    from tactician.mesh import Node
+
+    module = None if is_blueprint_file(file) else load_module(file)
+    declared = [value for value in vars(module).values() if isinstance(value, Node)] if module is not None else []
+    if declared:
+        run_server(_run_all(declared))
+        return
+    agents = (
+        load_agents(file, BlueprintAccess.of(allow, modules, root)) if module is None else find_agents(module, file)
+    )
+    connection = _open_mesh(url, realm, name or file.stem)
+
+    async def work() -> None:
+        async with AsyncExitStack() as stack:
+            kept = find_store(store)
+            opened = await stack.enter_async_context(open_or_create(kept))
+            models = choose_models(Loaded.merge([agents]), file, model, scripted)
+            platform = await stack.enter_async_context(Platform(models=models, store=opened))
+            agents.register(platform)
+            await stack.enter_async_context(connection)
+            offering = Node(name or file.stem, platform, connection, max_concurrent=parallel)
+            for agent in platform.agents.values():
+                offering.offer(agent)
+            if kept is None:
+                err.print("Runs end with this program: add --store FILE to keep them.", style="yellow")
+            await _run_all([offering])
+
+    run_server(work())
+
+
+async def _run_all(offering: list[Node]) -> None:
+    for each in offering:
+        offered = ", ".join(card.name for card in each.capabilities)
+        err.print(f"{each.name} offers {offered}. Ctrl-C ends it.", highlight=False, markup=False)
+    await asyncio.gather(*(each.run() for each in offering))
+
+
+def _open_mesh(url: str | None, realm: str, name: str | None = None) -> Mesh:
+    from tactician.mesh import Mesh
+
+    address = url or os.environ.get(MESH_VARIABLE)
+    if not address:
+        raise ConfigurationError(f"Say where the mesh is: --mesh nats://host:4222, or the variable {MESH_VARIABLE}.")
+    keys = [key.strip() for key in os.environ.get(KEY_VARIABLE, "").split(",") if key.strip()]
+    return Mesh(address, name=name, realm=realm, key=keys)
+
+
+def _read_input(text: str) -> object:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, dict | list) else text
+
+
+async def _list_nodes(connection: Mesh) -> None:
+    async with connection:
+        await connection.directory.find(connection.realm, "")  # all cards come in that time
+        cards = await connection.nodes()
+    if not cards:
+        err.print("No nodes answered. `tactician node FILE` starts one.")
+    for card in cards:
+        typer.echo(f"{card.node}  {card.state}  {card.running} running, {card.queue_depth} waiting  realm {card.realm}")
+        for capability in card.capabilities:
+            tags = f"  [{', '.join(capability.tags)}]" if capability.tags else ""
+            typer.echo(f"  {capability.name}  ({capability.kind}){tags}")
+
+
+async def _send(
+    connection: Mesh, capability: str, value: object, on: str | None, request_id: str | None, wait: bool
+) -> None:
+    async with connection:
+        ticket = await connection.submit(capability, value, on=on, request_id=request_id)
+        if not wait:
+            typer.echo(ticket.request_id)
+            return
+        output = await ticket.result()
+    typer.echo(output if isinstance(output, str) else json.dumps(output, indent=2))
+
+
+async def _show_status(connection: Mesh, request_id: str, on: str) -> None:
+    async with connection:
+        report = await connection.ticket(request_id, on=on).status()
+    typer.echo(report.model_dump_json(indent=2, exclude_none=True))
+
+
+async def _cancel(connection: Mesh, request_id: str, on: str) -> None:
+    async with connection:
+        await connection.ticket(request_id, on=on).cancel("cancelled on the command line")

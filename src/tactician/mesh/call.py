@@ -1,0 +1,90 @@
+"""Requests of this program whose replies have not come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tactician.mesh.messages.message import MeshMessage
+from tactician.mesh.messages.replies import MeshReply, ProgressReport, RequestAcceptance, StatusReport
+
+
+class MeshCall:
+    """Request for whose reply somebody waits in this program.
+
+    Attributes:
+        is_heard: set when the node has accepted or answered the request.
+        is_answered: set when the reply has come.
+        acceptance: the acceptance, once it has come.
+        reply: the reply, once it has come.
+        status: the answer to the last question about the request.
+        progress: the progress so far, in words.
+    """
+
+    def __init__(self) -> None:
+        self.is_heard = asyncio.Event()
+        self.is_answered = asyncio.Event()
+        self.is_reported = asyncio.Event()
+        self.acceptance: RequestAcceptance | None = None
+        self.reply: MeshReply | None = None
+        self.status: StatusReport | None = None
+        self.progress: list[str] = []
+
+    def note(self, message: MeshMessage) -> None:
+        """Take a message about the request."""
+        match message:
+            case RequestAcceptance():
+                self.acceptance = message
+            case ProgressReport():
+                self.progress = [*self.progress[-99:], message.message]
+            case StatusReport():
+                self.status = message
+                self.is_reported.set()
+                return
+            case MeshReply():
+                self.reply = message
+                self.is_answered.set()
+        self.is_heard.set()
+
+
+class Calls:
+    """Requests for whose replies somebody waits in this program, by their ids."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, list[MeshCall]] = {}
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    @contextmanager
+    def listen(self, request_id: str) -> Iterator[MeshCall]:
+        """Listen to the messages about a request inside a `with` block."""
+        call = self.open(request_id)
+        try:
+            yield call
+        finally:
+            self.close(request_id, call)
+
+    def open(self, request_id: str) -> MeshCall:
+        """Listen to the messages about a request until `close`."""
+        call = MeshCall()
+        self._calls.setdefault(request_id, []).append(call)
+        return call
+
+    def close(self, request_id: str, call: MeshCall) -> None:
+        """Listen no longer."""
+        listeners = self._calls[request_id]
+        listeners.remove(call)
+        if not listeners:
+            del self._calls[request_id]
+
+    def note(self, message: MeshMessage) -> bool:
+        """Give a message to those who wait for it, and return whether anybody does."""
+        match message:
+            case RequestAcceptance() | ProgressReport() | MeshReply() | StatusReport():
+                listeners = self._calls.get(message.request_id, ())
+                for call in tuple(listeners):
+                    call.note(message)
+                return bool(listeners)
+        return False

@@ -1,0 +1,138 @@
+"""Mesh: what a program asks other programs for, and what it hears of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import timedelta
+
+from tactician.events.event import new_id
+from tactician.mesh.calls.remote_task import MeshCallOptions, RemoteTaskRunnable
+from tactician.mesh.calls.remote_tools import RemoteTools
+from tactician.mesh.calls.requester import Requester
+from tactician.mesh.calls.ticket import Ticket
+from tactician.mesh.connection import MeshConnection
+from tactician.mesh.directory import LOOK_AROUND
+from tactician.mesh.messages.cards import CapabilityCard
+from tactician.mesh.messages.message import Priority
+from tactician.mesh.messages.requests import Delivery, MeshRequest
+from tactician.runs import RunContext
+
+
+class Mesh(MeshConnection):
+    """Mesh of programs that offer their work to each other.
+
+    It connects when it is first used. `async with Mesh(...) as mesh:` closes the connection at the end, as `aclose`
+    does. For the arguments, see `MeshConnection`.
+    """
+
+    def task(self, name: str, *, on: str | None = None, description: str = "", **options: object) -> RemoteTaskRunnable:
+        """Return a capability of another program as a Runnable.
+
+        Args:
+            name: name of the capability.
+            on: name of the node; the soonest of those that offer it, by default.
+            description: purpose of the task, for models that choose.
+            **options: further fields of `MeshCallOptions`.
+
+        Raises:
+            ConfigurationError: when an option is not valid.
+        """
+        return RemoteTaskRunnable(self, name, MeshCallOptions.create(on=on, **options), description)
+
+    def tool(self, name: str, *, on: str | None = None, **options: object) -> RemoteTools:
+        """Return a capability of another program as a tool, which has the schema of its provider in each run.
+
+        Args:
+            name: name of the capability.
+            on: name of the node; the soonest of those that offer it, by default.
+            **options: further fields of `MeshCallOptions`.
+        """
+
+        async def find() -> list[CapabilityCard]:
+            target = await Requester(self).find_target(name, None)  # a card is needed, also where the node is named
+            offerings = await self.directory.find(self.realm, name, on or target.node, wait=LOOK_AROUND)
+            return [offering.capability for offering in offerings[:1]]
+
+        return RemoteTools(self, find, MeshCallOptions.create(on=on, **options), name)
+
+    def catalog(
+        self, *, tags: Collection[str] = (), any_tags: Collection[str] = (), kind: str | None = None, **options: object
+    ) -> RemoteTools:
+        """Return all capabilities with these tags as tools, which are looked up anew for each run.
+
+        Args:
+            tags: tags that a capability must have, all of them.
+            any_tags: tags of which a capability must have any.
+            kind: `"task"` or `"tool"`; both by default.
+            **options: fields of `MeshCallOptions`.
+        """
+
+        async def find() -> list[CapabilityCard]:
+            return await self.capabilities(tags=tags, any_tags=any_tags, kind=kind)
+
+        return RemoteTools(
+            self, find, MeshCallOptions.create(**options), ", ".join(sorted({*tags, *any_tags})) or "all"
+        )
+
+    async def submit(
+        self,
+        name: str,
+        input: object,
+        *,
+        on: str | None = None,
+        deliver: Delivery | None = None,
+        request_id: str | None = None,
+        fresh: bool = False,
+        priority: Priority = Priority.NORMAL,
+        deadline: timedelta | None = None,
+        version: str | None = None,
+        accept_within: float = 10.0,
+    ) -> Ticket:
+        """Ask for work without waiting for it, and return a ticket once the node has accepted.
+
+        Args:
+            name: name of the capability.
+            input: text, or what has a JSON form.
+            on: name of the node; the soonest of those that offer it, by default.
+            deliver: the way of the reply; directly to this program, by default.
+            request_id: id of the request: the same id is the same request, whose work is done once.
+            fresh: true to do the work again for an id that was used before.
+            priority: rank among the requests that wait.
+            deadline: time from now by which the reply is needed.
+            version: version of the capability that is needed.
+            accept_within: seconds to wait for the acceptance.
+
+        Raises:
+            RequestRejectedError: when the node refuses the request.
+            MeshUnavailableError: when no node accepts it.
+        """
+        requester = Requester(self)
+        target = await requester.find_target(name, on)
+        context = RunContext.find_current()
+        request = await requester.create_request(
+            request_id or new_id(),
+            name,
+            input,
+            context,
+            delivery=deliver,
+            priority=priority,
+            deadline=None if deadline is None else self.clock.time() + deadline.total_seconds(),
+            version=version,
+            attempt=new_id() if fresh else None,
+            reply_to=self.reply_queue,
+        )
+        with self.calls.listen(request.id) as call:
+            await requester.send(target, request, context)
+            await requester.wait_for_acceptance(target, request, call, accept_within)
+            return Ticket(self, target, request, call.acceptance)
+
+    def ticket(self, request_id: str, *, on: str, name: str = "") -> Ticket:
+        """Return the ticket of a request that a program of this name has sent before.
+
+        Args:
+            request_id: id of the request.
+            on: name of the node.
+            name: name of the capability, for messages.
+        """
+        request = MeshRequest(id=request_id, sender=self.name, capability=name or "work")
+        return Ticket(self, Requester(self).name_target(on), request)

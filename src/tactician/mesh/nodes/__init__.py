@@ -1,0 +1,1 @@
+"""Nodes of a mesh: what they offer, how they accept requests, and how they reply."""

@@ -1,0 +1,123 @@
+"""Ledger of the requests that a node has accepted, in the store of its platform: no accepted request is forgotten."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Final
+
+from tactician.errors import DocumentConflictError
+from tactician.frozen import frozen
+from tactician.mesh.messages.replies import MeshReply
+from tactician.mesh.messages.requests import MeshRequest
+from tactician.stores import DocumentStore
+from tactician.stores.document import Lease, StoredDocument
+
+_REQUESTS: Final = "mesh-requests"
+_LOOK_AGAIN: Final = 30.0
+"""Seconds after which an instance looks whether a request was forgotten by the instance that has accepted it."""
+
+
+@frozen(kw_only=True)
+class LedgerEntry:
+    """Request that was accepted.
+
+    Attributes:
+        request: the request.
+        trace_parent: W3C trace context of the caller.
+        accepted_at: time of the acceptance.
+        reply: the reply, once it was sent.
+        document: the stored document.
+    """
+
+    request: MeshRequest
+    trace_parent: str | None
+    accepted_at: float
+    reply: MeshReply | None = None
+    document: StoredDocument
+
+
+class RequestLedger:
+    """Requests that a node has accepted.
+
+    Args:
+        store: the store.
+        node: name of the node.
+    """
+
+    def __init__(self, store: DocumentStore, node: str) -> None:
+        self._store = store
+        self._node = node
+
+    async def add(self, request: MeshRequest, trace_parent: str | None, now: float) -> LedgerEntry:
+        """Add a request, and return its entry, which an earlier delivery may have made."""
+        fields = {"request": _dump(request), "trace_parent": trace_parent, "accepted_at": now, "reply": None}
+        document = StoredDocument(
+            collection=_REQUESTS,
+            id=self._name(request.run_key),
+            name=self._node,
+            status="open",
+            body=json.dumps(fields),
+            due_at=now + _LOOK_AGAIN,
+        )
+        try:
+            return _read(await self._store.save(document))
+        except DocumentConflictError:
+            earlier = await self.find(request.run_key)
+            assert earlier is not None
+            return earlier
+
+    async def find(self, run_key: str) -> LedgerEntry | None:
+        """Return the entry of a request, or `None`."""
+        document = await self._store.load(_REQUESTS, self._name(run_key))
+        return None if document is None else _read(document)
+
+    async def readdress(self, entry: LedgerEntry, request: MeshRequest) -> None:
+        """Note that the caller, who has sent the request again, waits at another address."""
+        if request.reply_to == entry.request.reply_to:
+            return
+        changed = entry.request.model_copy(update={"reply_to": request.reply_to})
+        body = json.loads(entry.document.text) | {"request": _dump(changed)}
+        await self._save(replace(entry.document, body=json.dumps(body)))
+
+    async def close(self, entry: LedgerEntry, reply: MeshReply) -> None:
+        """Note the reply that was sent."""
+        body = json.loads(entry.document.text) | {"reply": _dump(reply)}
+        changed = replace(entry.document, body=json.dumps(body), status="closed", due_at=None, is_closed=True)
+        await self._save(changed)
+
+    async def list_open(self) -> list[LedgerEntry]:
+        """Return the requests without a reply."""
+        return [
+            _read(document) for document in await self._store.find(_REQUESTS, statuses=["open"], names=[self._node])
+        ]
+
+    async def claim_forgotten(self, owner: str) -> tuple[LedgerEntry, Lease] | None:
+        """Claim a request to look whether its work has ended without a reply."""
+        claimed = await self._store.claim(_REQUESTS, owner, _LOOK_AGAIN, names=[self._node])
+        return None if claimed is None else (_read(claimed[0]), claimed[1])
+
+    async def _save(self, document: StoredDocument) -> None:
+        """Save a change, unless another instance has made the same."""
+        try:
+            await self._store.save(document)
+        except DocumentConflictError:
+            return
+
+    def _name(self, run_key: str) -> str:
+        return f"{self._node}:{run_key}"
+
+
+def _dump(message: MeshRequest | MeshReply) -> object:
+    return message.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+def _read(document: StoredDocument) -> LedgerEntry:
+    fields = json.loads(document.text)
+    return LedgerEntry(
+        request=MeshRequest.model_validate(fields["request"]),
+        trace_parent=fields["trace_parent"],
+        accepted_at=fields["accepted_at"],
+        reply=None if fields["reply"] is None else MeshReply.model_validate(fields["reply"]),
+        document=document,
+    )

@@ -1,0 +1,76 @@
+"""Two programs, as a reader starts them in two terminals, and the commands for requests."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples" / "mesh"
+
+
+class Terminal:
+    """A folder with the mesh, and programs in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._environment = {**os.environ, "TACTICIAN_MESH": f"sqlite:///{folder}/hotel.db", "PYTHONPATH": str(ROOT)}
+
+    def start(self, *command: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, *command], cwd=self._folder, env=self._environment, stderr=subprocess.PIPE, text=True
+        )
+
+    def run(self, *command: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=self._folder,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def mesh(self, *arguments: str) -> str:
+        return self.run("-m", "tactician", "mesh", *arguments)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Terminal:
+    return Terminal(tmp_path)
+
+
+@pytest.fixture
+def kitchen(terminal: Terminal) -> Iterator[subprocess.Popen[str]]:
+    program = terminal.start("-m", "tactician", "node", str(EXAMPLES / "kitchen.py"))
+    assert program.stderr is not None
+    assert "kitchen offers prepare-meal, check_inventory" in program.stderr.readline()
+    try:
+        yield program
+    finally:
+        program.kill()
+        program.communicate()
+
+
+def test_two_programs_and_the_commands_for_requests(terminal: Terminal, kitchen: subprocess.Popen[str]) -> None:
+    shown = terminal.run(str(EXAMPLES / "room_service.py"))
+    assert shown == "Beers: {'beer': 40}\nReady: Wagyu, medium rare, room 403\n"
+
+    assert terminal.mesh("send", "prepare-meal", "Ramen", "--on", "kitchen", "--id", "order-17") == "Ready: Ramen\n"
+    status = json.loads(terminal.mesh("status", "order-17", "--on", "kitchen"))
+    assert (status["status"], status["reply"]["output"]) == ("completed", "Ready: Ramen")
+    listed = terminal.mesh("nodes")
+    assert "kitchen  READY  0 running, 0 waiting" in listed
+    assert "check_inventory  (tool)  [food, stock]" in listed
+
+    kitchen.send_signal(signal.SIGTERM)
+    assert kitchen.wait(30) == 0
