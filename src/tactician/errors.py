@@ -217,6 +217,20 @@ class ToolError(TacticianError):
     """Error that a tool raises to tell the model what went wrong, and nothing more."""
 
 
+class RuleRefusedError(ToolError):
+    """Error for an action, a tool call or a task that was not started, as it would break a rule.
+
+    Attributes:
+        name: the action, the tool or the task.
+        rules: the rules, as they were written.
+    """
+
+    def __init__(self, message: str, name: str = "", rules: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.name = name
+        self.rules = rules
+
+
 class InvalidArgumentsError(ToolError):
     """Error for arguments of a tool call that do not match the tool, which did not run."""
 

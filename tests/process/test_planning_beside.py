@@ -104,6 +104,7 @@ async def run_agents(count: int) -> tuple[Watch, list[Plan]]:
     return watch, plans
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("old_garbage_apart")
 async def test_a_hundred_agents_with_hard_problems_do_not_hold_the_event_loop() -> None:
     """The best of some attempts counts: a busy machine can make one late, slices that are too long make all late."""
@@ -119,6 +120,7 @@ async def test_a_hundred_agents_with_hard_problems_do_not_hold_the_event_loop() 
     assert min(latest) < LATE
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("old_garbage_apart")
 async def test_slices_that_are_too_long_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tactician.process.deciding.deliberation._SLICE", 10 * LATE)

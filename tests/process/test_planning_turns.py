@@ -8,8 +8,12 @@ from random import Random
 import pytest
 
 from tactician.planning import Action, AStarPlanner, Goal, PlanningBudget, SearchLimitExceeded, WorldState
+from tactician.planning.budget import PlanningMeter
 from tactician.planning.consultation import Consultation
 from tactician.process.deciding.deliberation import PlanningTurns
+
+SLICE = 0.003
+"""Seconds of planning in an iteration of an event loop."""
 
 
 def hard_problem() -> tuple[WorldState, list[Action], list[Goal]]:
@@ -81,3 +85,58 @@ def test_a_search_that_is_finished_before_it_has_a_plan_says_so() -> None:
     consultation = consult(PlanningBudget(time=None))
     with pytest.raises(SearchLimitExceeded, match="time"):
         consultation.finish()
+
+
+class WorkClock:
+    """A clock that moves when somebody works or, with `look`, when somebody looks at it."""
+
+    def __init__(self, look: float = 0.0) -> None:
+        self.now = 0.0
+        self._look = look
+
+    def __call__(self) -> float:
+        self.now += self._look
+        return self.now
+
+    def work(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.parametrize("seconds", [SLICE / 10, SLICE / 2, 2 * SLICE])
+async def test_all_decisions_together_take_a_slice_of_each_iteration_of_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    clock, iterations = WorkClock(), list[float]()
+    monkeypatch.setattr("tactician.process.deciding.deliberation.perf_counter", clock)
+    turns = PlanningTurns.current()
+
+    async def decide() -> None:
+        for _ in range(20):
+            await turns.run(lambda: clock.work(seconds))
+
+    decisions = asyncio.gather(*[decide() for _ in range(100)])
+    while not decisions.done():
+        before = clock.now
+        await asyncio.sleep(0)
+        iterations.append(clock.now - before)
+
+    assert clock.now == pytest.approx(100 * 20 * seconds)
+    assert max(iterations) < SLICE + seconds + 1e-9
+
+
+async def test_a_decision_stops_after_the_first_step_that_ends_behind_its_slice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = WorkClock(look=SLICE / 1000)
+    monkeypatch.setattr(PlanningMeter.__init__, "__defaults__", (clock,))
+    consultation = consult(PlanningBudget(time=None, expansions=None, memory=None))
+    steps = list[float]()
+    for _ in range(20):
+        before = clock.now
+        consultation.advance(0.0)  # a single step
+        steps.append(clock.now - before)
+    before = clock.now
+
+    consultation.advance(10 * max(steps))
+
+    assert 10 * max(steps) <= clock.now - before <= 12 * max(steps)

@@ -33,6 +33,7 @@ from tactician.documents.scalars import is_plain_text, parse_scalar
 
 _TAG: Final = "tag:yaml.org,2002:"
 _BREAKS = re.compile(r"[\r\x85\u2028\u2029\ufeff]")
+_TOO_DEEP: Final = "exceeded maximum nesting depth"
 _NUMBER = {"int": int, "float": float}
 
 
@@ -44,7 +45,7 @@ def parse_yaml(text: str, limits: DocumentLimits) -> Data:
     """
     check_text(text, limits)
     reader = _Reader(limits)
-    for event in _parse_events(text):
+    for event in _parse_events(text, limits):
         reader.take(event)
     return reader.data
 
@@ -52,7 +53,7 @@ def parse_yaml(text: str, limits: DocumentLimits) -> Data:
 def locate_yaml(text: str) -> Place:
     """Return the places of all values in a YAML text. An alias is a single place, whatever it repeats."""
     builder = PlaceBuilder()
-    for event in _parse_events(text):
+    for event in _parse_events(text, DocumentLimits()):
         line = _line_of(event)
         if isinstance(event, CollectionStartEvent):
             builder.open(line, is_object=isinstance(event, MappingStartEvent))
@@ -70,13 +71,16 @@ def dump_yaml(data: Data) -> str:
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _parse_events(text: str) -> Iterator[Event]:
+def _parse_events(text: str, limits: DocumentLimits) -> Iterator[Event]:
     """Yield the events of a text. PyYAML's own composer is recursive, in C, without a limit: a text can crash it."""
     try:
         yield from yaml.parse(text, Loader=yaml.CSafeLoader)
     except yaml.MarkedYAMLError as error:  # an exception that holds a part of the text
         mark = error.problem_mark or error.context_mark
-        raise UnreadableTextError(f"it is not YAML: {error.problem}", None if mark is None else mark.line + 1) from None
+        line = None if mark is None else mark.line + 1
+        if error.problem == _TOO_DEEP:  # newer parsers read ahead, and refuse a text before its levels can be counted
+            raise create_depth_error(limits, line) from None
+        raise UnreadableTextError(f"it is not YAML: {error.problem}", line) from None
     except (yaml.YAMLError, ValueError) as error:
         raise UnreadableTextError(f"it is not YAML: {str(error).splitlines()[0]}") from None
 

@@ -39,6 +39,7 @@ class AStarPlanner(InquiringPlanner):
             conditions that the best plan depends on, and for each at most once per call of the planner. Without it,
             unknown conditions satisfy nothing
         budget: the limits of a call: a second, 250,000 states and 300 MB by default
+        rules: rules that each plan keeps, and preferences whose penalty it pays (`tactician.planning.rules`)
 
     Raises:
         ValueError: a cost function returned a number that is negative or not finite, or a value function a number that

@@ -40,7 +40,9 @@ class Consultation:
     @property
     def world(self) -> WorldState:
         """The world with the answers so far."""
-        return self._session.world
+        return (
+            self._session.world if self._session.view is None else self._session.view.restore_world(self._session.world)
+        )
 
     def answer(self, holds: ConditionValue | None) -> None:
         """Tell whether the condition in question holds, or None if that cannot be known.
@@ -79,7 +81,8 @@ class Consultation:
                 if until is not None and meter.seconds >= until:
                     break
         except StopIteration as done:
-            self.plan, self.is_done = done.value, True
+            plan: Plan | None = done.value
+            self.plan, self.is_done = plan and self._session.restore(plan), True
         finally:
             meter.stop()
         return self.question

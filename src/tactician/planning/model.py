@@ -121,6 +121,7 @@ class Plan:
         value: the goal's value plus the value of every action
         possible_saving: the most that another plan for the goal could cost less; 0 for a plan that is known to be the
             cheapest
+        penalty: the price of the preferences that it breaks
     """
 
     goal: Goal
@@ -128,11 +129,12 @@ class Plan:
     costs: tuple[float, ...]
     value: float
     possible_saving: float = 0.0
+    penalty: float = 0.0
 
     @property
     def cost(self) -> float:
-        """The sum of the costs of the actions."""
-        return math.fsum(self.costs)
+        """The sum of the costs of the actions and of the penalties."""
+        return math.fsum((*self.costs, self.penalty)) if self.penalty else math.fsum(self.costs)
 
     @property
     def net_value(self) -> float:
@@ -167,7 +169,7 @@ class Plan:
         """Return the rest of the plan, once its first action has run. The value of that action is a number."""
         first = self.actions[0]
         value = self.value if callable(first.value) else self.value - first.value
-        return Plan(self.goal, self.actions[1:], self.costs[1:], value, self.possible_saving)
+        return Plan(self.goal, self.actions[1:], self.costs[1:], value, self.possible_saving, self.penalty)
 
     def diagram(self) -> Diagram:
         """Return a drawing of the plan: its steps, and its goal."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from tactician.planning.budget import DEFAULT_PLANNING, PlanningBudget, PlanningMeter
 from tactician.planning.consultation import Consultation
@@ -18,16 +18,22 @@ from tactician.planning.world import WorldState
 
 if TYPE_CHECKING:
     from tactician.planning.explanation import Explanation
+    from tactician.planning.rules import Rule
+    from tactician.planning.ruling.progress import RuleProgress
     from tactician.planning.verdict import Verdict
+
+    History: TypeAlias = Sequence[str] | RuleProgress
 
 
 class PlanningAlgorithm(Protocol):
     """Interface of the planners: `AStarPlanner`, `UtilityPlanner` and `HybridPlanner`."""
 
-    def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Plan | None:
+    def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal, *, history: History = ()) -> Plan | None:
         """Return the best plan for the goal, without actions if the goal is reached already, or `None`."""
 
-    def best(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Plan | None:
+    def best(
+        self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal], *, history: History = ()
+    ) -> Plan | None:
         """Return the first of `plans`, without the work and the questions that only the others need."""
 
     def consult(
@@ -39,6 +45,7 @@ class PlanningAlgorithm(Protocol):
         budget: PlanningBudget | None = None,
         known: Plan | None = None,
         asks: bool = True,
+        history: History = (),
     ) -> Consultation:
         """Search for the best plan, and halt where it depends on an unknown condition or takes long."""
 
@@ -47,10 +54,14 @@ class PlanningAlgorithm(Protocol):
     ) -> Plan | None:
         """Return the rest of a plan whose first action has run, if no plan for its goal is better now."""
 
-    def plans(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> list[Plan]:
+    def plans(
+        self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal], *, history: History = ()
+    ) -> list[Plan]:
         """Return the best plan for each goal that can be reached, the best first."""
 
-    def prune(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> tuple[Action, ...]:
+    def prune(
+        self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal], *, history: History = ()
+    ) -> tuple[Action, ...]:
         """Return the actions that the best plan for some goal uses, in the order of `actions`."""
 
     def explain(
@@ -61,11 +72,18 @@ class PlanningAlgorithm(Protocol):
         *,
         about: Action | None = None,
         others: Iterable[Goal] = (),
+        history: History = (),
     ) -> Explanation:
         """Explain the plan for the goal, or why no plan exists, and compare it with other goals and actions."""
 
     def trace(
-        self, world: WorldState, actions: Iterable[Action], goal: Goal, *, budget: PlanningBudget | None = None
+        self,
+        world: WorldState,
+        actions: Iterable[Action],
+        goal: Goal,
+        *,
+        budget: PlanningBudget | None = None,
+        history: History = (),
     ) -> SearchTrace:
         """Return the best plan for the goal, with a trace of the search."""
 
@@ -73,19 +91,32 @@ class PlanningAlgorithm(Protocol):
 class InquiringPlanner(ABC):
     """A planner whose choices are inquiries: they yield the conditions that they depend on."""
 
-    def __init__(self, determine: Determine | None = None, *, budget: PlanningBudget = DEFAULT_PLANNING) -> None:
+    _looks_ahead = True
+
+    def __init__(
+        self,
+        determine: Determine | None = None,
+        *,
+        budget: PlanningBudget = DEFAULT_PLANNING,
+        rules: Iterable[Rule] = (),
+    ) -> None:
         """Remember the options."""
         self.budget = budget
+        self.rules = tuple(rules)
         self._determine = determine
         self._indexes = IndexCache()
 
-    def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Plan | None:
+    def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal, *, history: History = ()) -> Plan | None:
         """Return the best plan for the goal, without actions if the goal is reached already, or `None`."""
-        return run_inquiry(self._plan(self._session(world, actions), goal), self._determine)
+        session = self._session(world, actions, history=history)
+        return self._run(session, self._plan(session, session.guard(goal)))
 
-    def best(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Plan | None:
+    def best(
+        self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal], *, history: History = ()
+    ) -> Plan | None:
         """Return the first of `plans`, without the work and the questions that only the others need."""
-        return run_inquiry(self._best(self._session(world, actions), tuple(goals)), self._determine)
+        session = self._session(world, actions, history=history)
+        return self._run(session, self._best(session, tuple(map(session.guard, goals))))
 
     def consult(
         self,
@@ -96,6 +127,7 @@ class InquiringPlanner(ABC):
         budget: PlanningBudget | None = None,
         known: Plan | None = None,
         asks: bool = True,
+        history: History = (),
     ) -> Consultation:
         """Search for the best plan, and halt where it depends on an unknown condition or takes long.
 
@@ -110,9 +142,10 @@ class InquiringPlanner(ABC):
             budget: the limits; the limits of the planner by default
             known: a plan that may still work, or a part of it: the result does not cost more
             asks: ask for unknown conditions; otherwise an unknown condition satisfies nothing
+            history: the successful actions so far, for the planner's rules, or where the run stands with its own rules
         """
-        session = self._session(world, actions, asks=asks, budget=budget, known=known)
-        return Consultation(session, self._best(session, tuple(goals)))
+        session = self._session(world, actions, asks=asks, budget=budget, known=known, history=history)
+        return Consultation(session, self._best(session, tuple(map(session.guard, goals))))
 
     def continue_plan(
         self, plan: Plan, before: WorldState, world: WorldState, actions: tuple[Action, ...]
@@ -130,14 +163,20 @@ class InquiringPlanner(ABC):
         """
         return None
 
-    def plans(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> list[Plan]:
+    def plans(
+        self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal], *, history: History = ()
+    ) -> list[Plan]:
         """Return the best plan for each goal that can be reached, the best first."""
-        return run_inquiry(self._plans(self._session(world, actions), tuple(goals)), self._determine)
+        session = self._session(world, actions, history=history)
+        plans = run_inquiry(self._plans(session, tuple(map(session.guard, goals))), self._determine)
+        return list(map(session.restore, plans))
 
-    def prune(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> tuple[Action, ...]:
+    def prune(
+        self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal], *, history: History = ()
+    ) -> tuple[Action, ...]:
         """Return the actions that the best plan for some goal uses, in the order of `actions`."""
         offered = tuple(actions)
-        used = {id(action) for plan in self.plans(world, offered, goals) for action in plan.actions}
+        used = {id(action) for plan in self.plans(world, offered, goals, history=history) for action in plan.actions}
         return tuple(action for action in offered if id(action) in used)
 
     def explain(
@@ -148,6 +187,7 @@ class InquiringPlanner(ABC):
         *,
         about: Action | None = None,
         others: Iterable[Goal] = (),
+        history: History = (),
     ) -> Explanation:
         """Explain the plan for the goal, or why no plan exists.
 
@@ -157,15 +197,18 @@ class InquiringPlanner(ABC):
             goal: the goal to reach
             about: an action: why it is in the plan, or why it is not
             others: goals that were not chosen: what their plans would come to
+            history: the successful actions so far, for the planner's rules, or where the run stands with its own rules
         """
         from tactician.planning.explanation import Explanation
 
-        session = self._session(world, actions)
+        session = self._session(world, actions, history=history)
+        goal, *rivals = map(session.guard, (goal, *(other for other in others if other != goal)))
         plan = run_inquiry(self._plan(session, goal), self._determine)
-        plans = [run_inquiry(self._plan(session, other), self._determine) for other in others if other != goal]
+        plans = [run_inquiry(self._plan(session, rival), self._determine) for rival in rivals]
         explanation = Explanation(goal, plan) if plan else self._obstacle(session, goal)
         verdict = self._verdict(session, goal, plan, about) if about else None
-        return replace(explanation, about=verdict, rivals=tuple(by_net_value(filter(None, plans))))
+        explanation = replace(explanation, about=verdict, rivals=tuple(by_net_value(filter(None, plans))))
+        return explanation if session.view is None else session.view.restore_explanation(explanation)
 
     def _session(
         self,
@@ -175,21 +218,41 @@ class InquiringPlanner(ABC):
         asks: bool | None = None,
         budget: PlanningBudget | None = None,
         known: Plan | None = None,
+        history: History = (),
     ) -> Session:
         meter = PlanningMeter(budget or self.budget)
         asks = self._determine is not None if asks is None else asks
-        return Session(world, self._indexes.index(actions), asks=asks, meter=meter, known=known)
+        offered = tuple(actions)
+        if not self.rules and not history:
+            return Session(world, self._indexes.index(offered), asks=asks, meter=meter, known=known)
+        from tactician.planning.ruling.view import RuledView
+
+        view = RuledView.of(self.rules, world, offered, history, looks_ahead=self._looks_ahead)
+        if view is None:
+            return Session(world, self._indexes.index(offered), asks=asks, meter=meter, known=known)
+        index, known = self._indexes.index(view.actions), view.translate(known)
+        return Session(view.world, index, asks=asks, meter=meter, known=known, view=view)
+
+    def _run(self, session: Session, inquiry: Inquiry[Plan | None]) -> Plan | None:
+        plan = run_inquiry(inquiry, self._determine)
+        return None if plan is None else session.restore(plan)
 
     def trace(
-        self, world: WorldState, actions: Iterable[Action], goal: Goal, *, budget: PlanningBudget | None = None
+        self,
+        world: WorldState,
+        actions: Iterable[Action],
+        goal: Goal,
+        *,
+        budget: PlanningBudget | None = None,
+        history: History = (),
     ) -> SearchTrace:
         """Return the best plan for the goal, with a trace of the search.
 
         Raises:
             SearchLimitExceeded: a limit of the budget was reached before there was a plan
         """
-        session = self._session(world, actions, budget=budget)
-        plan = run_inquiry(self._plan(session, goal), self._determine)
+        session = self._session(world, actions, budget=budget, history=history)
+        plan = self._run(session, self._plan(session, session.guard(goal)))
         return SearchTrace(plan, session.milestones)
 
     @abstractmethod
@@ -210,8 +273,15 @@ class InquiringPlanner(ABC):
     def _verdict(self, session: Session, goal: Goal, plan: Plan | None, about: Action) -> Verdict:
         from tactician.planning.verdict import Verdict
 
+        if session.view is not None:
+            return session.view.judge(about, lambda form: self._judge(session, goal, plan, form))
         if about not in session.index.actions:
             return Verdict(about, "not offered")
+        return self._judge(session, goal, plan, about)
+
+    def _judge(self, session: Session, goal: Goal, plan: Plan | None, about: Action) -> Verdict:
+        from tactician.planning.verdict import Verdict
+
         if plan is not None and about in plan.actions:
             return Verdict(about, "in the plan")
         return self._contrast(session, goal, plan, about)

@@ -16,6 +16,7 @@ from tactician.planning.search_trace import SearchMilestone
 from tactician.planning.world import UNKNOWN, WorldState
 
 if TYPE_CHECKING:
+    from tactician.planning.ruling.view import RuledView
     from tactician.planning.solving import Solution
 
 
@@ -26,11 +27,18 @@ class Session:
     """
 
     def __init__(
-        self, world: WorldState, index: ActionIndex, *, asks: bool, meter: PlanningMeter, known: Plan | None = None
+        self,
+        world: WorldState,
+        index: ActionIndex,
+        *,
+        asks: bool,
+        meter: PlanningMeter,
+        known: Plan | None = None,
+        view: RuledView | None = None,
     ) -> None:
         """Start with the initial world; without `asks`, what is unknown stays so.
 
-        `known` is a plan that may work.
+        `known` is a plan that may work. `view` is what rules make of the decision; it holds the world and the actions.
         """
         self.world = world
         self.index = index
@@ -42,6 +50,19 @@ class Session:
         self.milestones: tuple[SearchMilestone, ...] = ()  # of the last search
         self.rivals = 0  # goals that may be planned for later
         self._known = known
+        self.view = view
+
+    def guard(self, goal: Goal) -> Goal:
+        """Return the goal with the conditions of the rules."""
+        return goal if self.view is None else self.view.guard(goal)
+
+    def restore(self, plan: Plan) -> Plan:
+        """Return a plan in the actions of the caller, which rules may have written in several forms."""
+        return plan if self.view is None else self.view.restore(plan)
+
+    def can_choose(self, action: Action) -> bool:
+        """Return True for an action that does something, and does not only pay for a rule that is given up."""
+        return self.view is None or not self.view.gives_up(action)
 
     def cost(self, action: Action) -> float:
         """Return the cost of running the action."""

@@ -13,6 +13,7 @@ from tactician.planning.session import Session
 
 if TYPE_CHECKING:
     from tactician.planning.explanation import Explanation
+    from tactician.planning.rules import Rule
     from tactician.planning.verdict import Verdict
 
 
@@ -27,15 +28,18 @@ class UtilityPlanner(InquiringPlanner):
         determine: tells whether an unknown condition holds, or None if that cannot be known. It is asked only for
             conditions that the choice depends on, and for each at most once per call of the planner. Without it,
             unknown conditions satisfy nothing
+        rules: rules that each choice keeps, and preferences (`tactician.planning.rules`)
 
     Raises:
         ValueError: a cost function returned a number that is negative or not finite, or a value function a number that
             is not finite
     """
 
-    def __init__(self, determine: Determine | None = None) -> None:
-        """Remember the option."""
-        super().__init__(determine)
+    _looks_ahead = False
+
+    def __init__(self, determine: Determine | None = None, *, rules: Iterable[Rule] = ()) -> None:
+        """Remember the options."""
+        super().__init__(determine, rules=rules)
 
     def _plan(self, session: Session, goal: Goal) -> Inquiry[Plan | None]:
         return best_now(session, (goal,))
@@ -98,7 +102,11 @@ def find_reached(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None
 
 def _options(session: Session, goals: tuple[Goal, ...]) -> list[Plan]:
     """Return the plans of a single action that may work, the best first."""
-    actions = [action for action in _specific_first(session.index.actions) if session.may_hold(action.pre)]
+    actions = [
+        action
+        for action in _specific_first(session.index.actions)
+        if session.may_hold(action.pre) and session.can_choose(action)
+    ]
     options = [
         session.build_plan(goal, (action,))
         for action in actions

@@ -10,6 +10,7 @@ from tactician.planning.model import Action
 
 Reason: TypeAlias = Literal[
     "not offered",
+    "forbidden",
     "in the plan",
     "cannot run",
     "does not help",
@@ -27,12 +28,12 @@ class Verdict:
 
     Attributes:
         action: the action asked about
-        reason: `not offered`: it is not among the actions; `cannot run`: its preconditions `lacking` cannot be met, for
-            a utility planner not now; `does not help`: no plan that runs it reaches the goal; `not enough`: alone it
-            does not reach it, which is as far as a utility planner looks; `not needed`: a plan that runs it would work
-            without it; `dearer`: the best plan that runs it costs `difference` more; `worth less`: its net value is
-            lower by `difference`; `not preferred`: it would do as well, but others are shorter, more specific or
-            declared first
+        reason: `not offered`: it is not among the actions; `forbidden`: the rules never let it run; `cannot run`: its
+            preconditions `lacking` cannot be met, for a utility planner not now; `does not help`: no plan that runs it
+            reaches the goal; `not enough`: alone it does not reach it, which is as far as a utility planner looks;
+            `not needed`: a plan that runs it would work without it; `dearer`: the best plan that runs it costs
+            `difference` more; `worth less`: its net value is lower by `difference`; `not preferred`: it would do as
+            well, but others are shorter, more specific or declared first
         lacking: the preconditions that are not met
         difference: by how much it is dearer or worth less
     """
@@ -49,6 +50,8 @@ class Verdict:
         match self.reason:
             case "not offered":
                 return "is not among the actions"
+            case "forbidden":
+                return "is forbidden by the rules"
             case "in the plan":
                 return "is in the plan"
             case "cannot run":

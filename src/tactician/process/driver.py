@@ -104,6 +104,7 @@ class Driver:
         if (limit := await self._selector.find_limit()) is not None:
             outer = execution.context
             raise BudgetError(limit, RunResult(None, RunStatus.FAILED, tally=outer.tally, run_id=outer.run_id))
+        await self._selector.check_rules(execution.agent.action(name))
         done = await self._actor.act_inside(execution.agent.action(name), context)
         await self.saver.save()
         return done
@@ -127,7 +128,7 @@ class Driver:
             if not actions:
                 self._actor.suspend()
             return actions
-        plan, world, _, state.declined = await self.decide()
+        plan, world, _, state.declined, _ = await self.decide()
         if plan is None:
             await self._unstick()
             return ()
@@ -149,7 +150,10 @@ class Driver:
             return ()
         self._activity = _PLANNING
         selector.follow(plan)
-        return selector.select(plan, world)
+        if not (actions := selector.select(plan, world)):  # a planner that does not know the rules
+            state.declined, state.replans = plan.actions[0], state.replans + 1
+            return await self._choose()
+        return actions
 
     def _say_result(self) -> None:
         """Say the result of the process in its conversation, if it has sent nothing else."""

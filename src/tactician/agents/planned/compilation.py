@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tactician.agents.planned.annotations import find_subclasses
 from tactician.agents.planned.condition_names import ConditionNames
@@ -34,6 +35,10 @@ from tactician.process.objects import get_state_declaration, preserves_blackboar
 from tactician.process.state.goals import GoalSpec
 from tactician.process.stored_types import list_stored_names, type_name
 
+if TYPE_CHECKING:
+    from tactician.planning.rules import Rule
+    from tactician.planning.ruling.progress import RuleBook
+
 
 def compile_classes(
     sources: Sequence[Source],
@@ -42,6 +47,7 @@ def compile_classes(
     planner: Planner | str,
     *,
     planning: PlanningBudget | None = None,
+    rules: tuple[Rule, ...] = (),
     needs_goal: bool,
 ) -> PlannedAgentSpec:
     """Compile the actions, goals and conditions of classes.
@@ -58,6 +64,11 @@ def compile_classes(
     declared = read_declarations(sources, problems)
     words = ConditionNames(declared)
     problems.extend(validate_declarations(declared, words, needs_goal=needs_goal))
+    book: RuleBook | None = None
+    if rules:
+        from tactician.agents.planned.rule_names import resolve_rules
+
+        declared, book = resolve_rules(rules, declared, words, problems)
     problems.extend(problem for source in sources for problem in validate_stuck_handler(source.kind))
     if problems:
         raise DeclarationError(", ".join(source.kind.__name__ for source in sources), problems)
@@ -65,9 +76,15 @@ def compile_classes(
     spec = replace(
         _Compiler(declared, words).build_spec(name, description, planner, _build_stuck_handler(sources)),
         planning=planning,
+        rule_book=book,
     )
-    again = partial(compile_classes, sources, name, description, planner, planning=planning, needs_goal=needs_goal)
-    return LateClasses.attach(_supervise(spec) if planner is Planner.SUPERVISOR else spec, again)
+
+    def read_again(rules: tuple[Rule, ...]) -> PlannedAgentSpec:
+        return compile_classes(
+            sources, name, description, planner, planning=planning, rules=rules, needs_goal=needs_goal
+        )
+
+    return LateClasses.attach(_supervise(spec) if planner is Planner.SUPERVISOR else spec, read_again)
 
 
 def _supervise(spec: PlannedAgentSpec) -> PlannedAgentSpec:
@@ -94,7 +111,7 @@ class _Compiler:
             condition
             for conditions in (*needs.values(), *(goal.plan.conditions for goal in goals))
             for condition in conditions
-        )
+        ) | dict.fromkeys(declared.demanded)
         return PlannedAgentSpec(
             name,
             description,
@@ -199,29 +216,36 @@ class LateClasses:
     """Loader that reads an agent again when classes have been loaded since.
 
     Attributes:
-        read: function that reads the agent.
+        read: function that reads the agent under some rules.
         roots: the types that it names.
         known: these types and all their subclasses at the last reading.
         original: the agent at the last reading; a refreshed agent may have fewer actions and goals.
     """
 
-    read: Callable[[], PlannedAgentSpec]
+    read: Callable[[tuple[Rule, ...]], PlannedAgentSpec]
     roots: tuple[type, ...]
     known: frozenset[type]
     original: PlannedAgentSpec
 
     @classmethod
-    def attach(cls, spec: PlannedAgentSpec, read: Callable[[], PlannedAgentSpec]) -> PlannedAgentSpec:
+    def attach(cls, spec: PlannedAgentSpec, read: Callable[[tuple[Rule, ...]], PlannedAgentSpec]) -> PlannedAgentSpec:
         """Return the agent with this object as its refresh function."""
         kinds = frozenset(spec.types.values())
         roots = tuple(kind for kind in kinds if kinds.isdisjoint(kind.__bases__))
-        return replace(spec, refresher=cls(read, roots, _find_loaded(roots), spec))
+        late = cls(read, roots, _find_loaded(roots), spec)
+        return replace(spec, refresher=late, rule_reader=late.read_with)
 
     def __call__(self, spec: PlannedAgentSpec) -> PlannedAgentSpec:
         """Return the refreshed agent; the same agent when there is nothing new."""
-        if _find_loaded(self.roots) <= self.known:
-            return spec
-        fresh, before = self.read(), self.original
+        return spec if _find_loaded(self.roots) <= self.known else self.read_with(spec, spec.rules)
+
+    def read_with(self, spec: PlannedAgentSpec, rules: tuple[Rule, ...]) -> PlannedAgentSpec:
+        """Return the agent, read again under these rules.
+
+        Raises:
+            DeclarationError: when a rule names what the agent does not know.
+        """
+        fresh, before = self.read(rules), self.original
         actions = _list_names(fresh.actions) - (_list_names(before.actions) - _list_names(spec.actions))
         goals = _list_names(fresh.goals) - (_list_names(before.goals) - _list_names(spec.goals))
         if spec.name != before.name:  # it was assembled for certain goals

@@ -74,6 +74,21 @@ def evaluate_expression(expression: Expression, context: OperationContext) -> bo
         return False
 
 
+def judge_expression(expression: Expression, context: OperationContext) -> bool | None:
+    """Return whether an expression in a rule is true now; `None` while that cannot be known.
+
+    A name alone asks whether the object is there. An object whose attributes are compared has to be there.
+    """
+    try:
+        scope = _find_objects(expression.names, context.blackboard)
+        if scope is None:
+            return False if isinstance(expression.tree, ast.Name) else None
+        return bool(_evaluate(expression.tree, scope))
+    except Exception as error:  # attributes and comparisons run the code of users
+        _logger.warning("%r is unknown, as it fails: %s: %s", expression.text, type(error).__name__, error)
+        return None
+
+
 def list_names(kind: type) -> frozenset[str]:
     """Return the names of an instance in expressions: `paid_bill` and `bill` for a `PaidBill(Bill)`."""
     return frozenset(snake_case(base.__name__) for base in kind.__mro__[:-1])

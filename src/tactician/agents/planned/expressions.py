@@ -14,6 +14,8 @@ from typing import Final
 from tactician.frozen import frozen
 
 PREFIX: Final = "expr:"
+RULE_PREFIX: Final = "rule expr: "
+"""Beginning of the names of expressions in rules, which are unknown, and not false, while an object is missing."""
 LONGEST: Final = 500
 DEEPEST: Final = 20
 FUNCTIONS: Final = ("len", "any", "all", "isinstance")
@@ -47,6 +49,11 @@ class Expression:
 def is_expression(condition: str) -> bool:
     """Return whether a condition is an expression instead of a name."""
     return condition.startswith(PREFIX)
+
+
+def is_of_rule(condition: str) -> bool:
+    """Return whether a condition is an expression in a rule."""
+    return condition.startswith(RULE_PREFIX)
 
 
 def parse_expression(text: str) -> Expression:

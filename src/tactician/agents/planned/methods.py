@@ -155,7 +155,10 @@ class ActionMethod(Method):
 
 @frozen
 class Declarations:
-    """All declarations, by the names in plans, with the arguments of generic classes such as `Box[Story]`."""
+    """All declarations, by the names in plans, with the arguments of generic classes such as `Box[Story]`.
+
+    `demanded` has the conditions that rules use, as they are written in `pre`.
+    """
 
     actions: tuple[ActionMethod, ...]
     conditions: Mapping[str, Method]
@@ -163,6 +166,7 @@ class Declarations:
     expressions: Mapping[str, Expression]
     states: tuple[type, ...]
     generics: Mapping[type, object]
+    demanded: tuple[str, ...] = ()
 
     @property
     def methods(self) -> tuple[Method, ...]:
@@ -172,8 +176,8 @@ class Declarations:
     @property
     def negations(self) -> Mapping[str, str]:
         """The conditions that must not hold, by the names in `pre`: `{"not paid": "paid"}`."""
-        names = (name for action in self.actions for name in action.pre if name.startswith(NOT))
-        return {name: name.removeprefix(NOT) for name in names}
+        required = (name for action in self.actions for name in action.pre)
+        return {name: name.removeprefix(NOT) for name in (*required, *self.demanded) if name.startswith(NOT)}
 
     @property
     def bindings(self) -> frozenset[str]:

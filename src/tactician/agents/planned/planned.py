@@ -26,6 +26,9 @@ from tactician.runs.outcomes.suspension import Response
 from tactician.suggestions import suggest_options
 from tactician.tools.signature import find_caller_namespace
 
+if TYPE_CHECKING:
+    from tactician.planning.rules import Rule
+
 C = TypeVar("C", bound=type)
 T_co = TypeVar("T_co", covariant=True, default=object)
 P = ParamSpec("P")
@@ -131,6 +134,7 @@ def planned_agent(
     name: str | None = None,
     planner: Planner | str = Planner.GOAP,
     planning: PlanningBudget | None = None,
+    rules: Sequence[Rule] = (),
     resolvers: Mapping[type, Provide] | None = None,
     references: Sequence[LlmReference] = (),
     contributors: Sequence[ContributorLike] = (),
@@ -143,6 +147,7 @@ def planned_agent(
     name: str | None = None,
     planner: Planner | str = Planner.GOAP,
     planning: PlanningBudget | None = None,
+    rules: Sequence[Rule] = (),
     resolvers: Mapping[type, Provide] | None = None,
     references: Sequence[LlmReference] = (),
     contributors: Sequence[ContributorLike] = (),
@@ -159,6 +164,7 @@ def planned_agent(
         name: the class's name by default.
         planner: the planning algorithm: a `Planner`, or its value, as in `"utility"`.
         planning: limits of each decision of the planner; the limits of the platform by default.
+        rules: rules that each run keeps, and preferences, of `tactician.planning.rules`.
         resolvers: functions that fill parameters of these types, instead of the blackboard.
         references: references for the models of all actions.
         contributors: further parts of the instructions of these models.
@@ -180,7 +186,9 @@ def planned_agent(
         for member in added:
             setattr(owner, member, members[member])
         source = Source(owner, namespace, resolvers or {}, contributors=parts)
-        declared = AgentDeclaration(owner, label, purpose, planner, planning, source, added, _find_result_type(owner))
+        declared = AgentDeclaration(
+            owner, label, purpose, planner, planning, tuple(rules), source, added, _find_result_type(owner)
+        )
         setattr(owner, DECLARED, declared)
         return owner
 

@@ -39,6 +39,7 @@ from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from tactician.diagrams.diagram import Diagram
+    from tactician.planning.rules import Rule
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=object)
@@ -54,6 +55,7 @@ class AgentDeclaration:
     description: str
     planner: Planner | str
     planning: PlanningBudget | None
+    rules: tuple[Rule, ...]
     source: Source
     added: frozenset[str]
     result_type: type | None = None
@@ -69,6 +71,7 @@ class AgentDeclaration:
                 self.description,
                 self.planner,
                 planning=self.planning,
+                rules=self.rules,
                 needs_goal=needs_goal,
             )
             self._check_result_type(self.compiled)

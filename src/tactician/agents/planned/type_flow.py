@@ -7,7 +7,8 @@ from functools import partial
 
 from tactician.agents.planned.annotations import find_subclasses
 from tactician.agents.planned.condition_names import ConditionNames, can_produce, is_sure_to_produce
-from tactician.agents.planned.evaluation import evaluate_expression, list_names
+from tactician.agents.planned.evaluation import evaluate_expression, judge_expression, list_names
+from tactician.agents.planned.expressions import is_of_rule
 from tactician.agents.planned.methods import ActionMethod, Declarations, Method
 from tactician.agents.planned.signatures import Parameter
 from tactician.process import Blackboard, OperationContext
@@ -131,27 +132,34 @@ def build_observations(declared: Declarations, words: ConditionNames, needed: It
         seen[words.name_newest(kind)] = partial(_is_newest, kind)
     for name, condition in declared.negations.items():
         seen[name] = partial(_is_not_set, condition)
-    evaluable = {*declared.conditions, *declared.expressions, *_find_negated_methods(declared)}
+    evaluable = {*declared.conditions, *declared.expressions, *_find_evaluated_negations(declared)}
     return {name: seen.get(name) or IsSet(name) for name in needed if name not in evaluable}
 
 
 def build_conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Observe]:
     """Return the needed conditions that methods and expressions evaluate."""
     observers: dict[str, Observe] = {}
-    negated = _find_negated_methods(declared)
+    negated = _find_evaluated_negations(declared)
     for name in needed:
-        if (base := negated.get(name)) is not None:
-            observers[name] = Negation(base, partial(_evaluate_condition, declared.conditions[base]))
-        elif (method := declared.conditions.get(name)) is not None:
-            observers[name] = partial(_evaluate_condition, method)
-        elif (expression := declared.expressions.get(name)) is not None:
-            observers[name] = partial(evaluate_expression, expression)
+        if (base := negated.get(name)) is not None and (observe := _build_condition(base, declared)) is not None:
+            observers[name] = Negation(base, observe)
+        elif (observe := _build_condition(name, declared)) is not None:
+            observers[name] = observe
     return observers
 
 
-def _find_negated_methods(declared: Declarations) -> dict[str, str]:
-    """Return the negations of conditions that methods evaluate."""
-    return {name: base for name, base in declared.negations.items() if base in declared.conditions}
+def _build_condition(name: str, declared: Declarations) -> Observe | None:
+    if (method := declared.conditions.get(name)) is not None:
+        return partial(_evaluate_condition, method)
+    if (expression := declared.expressions.get(name)) is None:
+        return None
+    return partial(judge_expression if is_of_rule(name) else evaluate_expression, expression)
+
+
+def _find_evaluated_negations(declared: Declarations) -> dict[str, str]:
+    """Return the negations of conditions that methods and expressions evaluate."""
+    evaluable = {*declared.conditions, *declared.expressions}
+    return {name: base for name, base in declared.negations.items() if base in evaluable}
 
 
 def build_costs(declared: Declarations) -> dict[str, Price]:

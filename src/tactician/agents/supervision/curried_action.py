@@ -12,7 +12,7 @@ from typing import Annotated, cast
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 
-from tactician.errors import ToolError
+from tactician.errors import RuleRefusedError, ToolError
 from tactician.frozen import frozen
 from tactician.llm.model import ToolSpec
 from tactician.process import OperationContext
@@ -86,7 +86,7 @@ async def _is_true(name: str, agent: PlannedAgentSpec, context: OperationContext
     if (observe := agent.conditions.get(name)) is None:
         return agent.observations[name](context.blackboard)
     holds = observe(context)
-    return await holds if isinstance(holds, Awaitable) else holds
+    return await holds if isinstance(holds, Awaitable) else bool(holds)
 
 
 @dataclass(slots=True)
@@ -119,6 +119,8 @@ class SupervisionState:
         """Run an action, and return its outcome and its outputs."""
         try:
             return await self.context.process.act(action.name, context)
+        except RuleRefusedError:
+            raise
         except Exception as error:
             self.failure = error
             raise

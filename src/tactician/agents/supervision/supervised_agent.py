@@ -104,6 +104,7 @@ def supervise(
         states=(),  # its leader is there in all of them
         planner=AStarPlanner(),
         refresher=None,  # it would read the agent without its leader
+        rule_reader=None,
     )
 
 

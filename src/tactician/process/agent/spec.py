@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pydantic
 
@@ -24,8 +24,13 @@ from tactician.runs import RunContext
 from tactician.tools.group_registry import ToolGroups
 from tactician.tools.groups import describe_unknown_groups
 
-Observe: TypeAlias = Callable[[OperationContext], bool | Awaitable[bool]]
-"""Evaluates a condition."""
+if TYPE_CHECKING:
+    from tactician.planning.rules import Rule
+    from tactician.planning.ruling.progress import RuleBook
+
+
+Observe: TypeAlias = Callable[[OperationContext], bool | Awaitable[bool] | None]
+"""Evaluates a condition; `None` where it is unknown."""
 
 
 Perform: TypeAlias = Callable[[OperationContext], Awaitable[object]]
@@ -36,6 +41,9 @@ Price: TypeAlias = Callable[[OperationContext], float | Awaitable[float]]
 
 Refresh: TypeAlias = "Callable[[PlannedAgentSpec], PlannedAgentSpec]"
 """Returns an agent with the classes that were loaded since it was read."""
+
+RuleReader: TypeAlias = "Callable[[PlannedAgentSpec, tuple[Rule, ...]], PlannedAgentSpec]"
+"""Returns an agent under other rules."""
 
 StuckHandler: TypeAlias = Callable[[ProcessHandle], Awaitable[bool | str]]
 """Adds what is missing to a process that is stuck, and returns whether to plan again; a text says why to."""
@@ -53,9 +61,11 @@ class Negation:
     condition: str
     observe: Observe
 
-    def __call__(self, context: OperationContext) -> bool | Awaitable[bool]:
+    def __call__(self, context: OperationContext) -> bool | Awaitable[bool] | None:
         """Evaluate the condition."""
         holds = self.observe(context)
+        if holds is None:
+            return None
         return not holds if isinstance(holds, bool) else self._negate(holds)
 
     async def _negate(self, holds: Awaitable[bool]) -> bool:
@@ -132,7 +142,9 @@ class PlannedAgentSpec:
         instance: the object whose methods the actions are.
         planner: planner that chooses the actions.
         planning: limits of each of its decisions; the limits of the platform, when `None`.
+        rule_reader: reads the agent under other rules; `None` for an agent whose rules speak of actions only.
         refresher: reads the agent anew when there are new subclasses of its types.
+        rule_book: the rules that each of its processes keeps; `None` without rules.
         recipe: for an agent that is composed of registered ones for a process: how to compose it elsewhere, as JSON.
     """
 
@@ -153,7 +165,9 @@ class PlannedAgentSpec:
     states: tuple[type, ...] = ()
     stuck_handler: StuckHandler | None = None
     recipe: Mapping[str, pydantic.JsonValue] | None = None
+    rule_book: RuleBook | None = None
     refresher: Refresh | None = field(default=None, repr=False, compare=False)
+    rule_reader: RuleReader | None = field(default=None, repr=False, compare=False)
     plannable: tuple[Action, ...] = field(init=False)
     pursued: tuple[Goal, ...] = field(init=False)
     _kinds: frozenset[type] = field(init=False, repr=False, compare=False)
@@ -189,6 +203,31 @@ class PlannedAgentSpec:
     def knows(self, value: object) -> bool:
         """Return whether the type of the value is one of `types`."""
         return type(value) in self._kinds
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that each of its processes keeps."""
+        return () if self.rule_book is None else tuple(ruled.rule for ruled in self.rule_book.rules)
+
+    @property
+    def is_led(self) -> bool:
+        """True when a model chooses the actions, instead of the planner."""
+        return any(action.leads for action in self.actions)
+
+    def with_rules(self, rules: Iterable[Rule]) -> PlannedAgentSpec:
+        """Return the same agent under further rules.
+
+        Raises:
+            DeclarationError: when a rule names what the agent does not know.
+        """
+        demanded = tuple(dict.fromkeys((*self.rules, *rules)))
+        if demanded == self.rules:
+            return self
+        if self.rule_reader is not None:
+            return self.rule_reader(self, demanded)
+        from tactician.planning.ruling.progress import RuleBook
+
+        return replace(self, rule_book=RuleBook.of_actions(demanded, self._by_name))
 
     def refresh(self) -> PlannedAgentSpec:
         """Return the same agent with the subclasses of its types that were loaded since it was read, and their actions.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tactician.planning import Action, Plan, PlanningBudget, WorldState
 from tactician.planning.consultation import Consultation
@@ -14,23 +14,28 @@ from tactician.process.deciding.observation import Observer
 from tactician.process.objects import get_state_declaration
 from tactician.process.state.state import ProcessState
 
+if TYPE_CHECKING:
+    from tactician.process.deciding.ruling import Ruling
+
 _MOST_REPLANS: Final = 5
 
 
 class Decision(NamedTuple):
-    """The plan to follow, if any, the world and the actions that it was made for, and the action left out."""
+    """The plan to follow, if any, the world and the actions that it was made for, the action left out, the rules."""
 
     plan: Plan | None
     world: WorldState
     actions: tuple[Action, ...] = ()
     declined: Action | None = None
+    ruling: Ruling | None = None
 
 
 class PlanningTask(NamedTuple):
-    """The agent to plan for, the limits, a plan that may still work, and the last decision."""
+    """The agent to plan for, the limits, the time, a plan that may still work, and the last decision."""
 
     agent: PlannedAgentSpec
     budget: PlanningBudget
+    now: float = 0.0
     known: Plan | None = None
     last: Decision | None = None
 
@@ -43,17 +48,28 @@ async def decide(task: PlanningTask, state: ProcessState, observer: Observer) ->
     if state.replans >= _MOST_REPLANS + state.unstickings:
         return Decision(None, await observer.observe(), (), state.declined)
     world = await observer.look()
-    decision = await _decide_without(state.declined, task, world, observer)
+    ruling = await _read_rules(task, state, observer)
+    decision = await _decide_without(state.declined, task, world, observer, ruling)
     if decision.plan is None and state.replans and state.declined is not None:
-        decision = await _decide_without(None, task, world, observer)
+        decision = await _decide_without(None, task, world, observer, ruling)
     plan = decision.plan
+    if ruling is not None:  # another order might break a rule
+        return decision._replace(ruling=ruling)
     if plan is None or (arranged := state.order.arrange(plan, decision.world)) is plan:
         return decision
     return decision._replace(plan=arranged)
 
 
+async def _read_rules(task: PlanningTask, state: ProcessState, observer: Observer) -> Ruling | None:
+    if (book := task.agent.rule_book) is None:
+        return None
+    from tactician.process.deciding.ruling import read_rules
+
+    return await read_rules(book, task.agent, state, observer, task.now)
+
+
 async def _decide_without(
-    declined: Action | None, task: PlanningTask, world: WorldState, observer: Observer
+    declined: Action | None, task: PlanningTask, world: WorldState, observer: Observer, ruling: Ruling | None
 ) -> Decision:
     """Find the best plan that does without an action.
 
@@ -62,10 +78,10 @@ async def _decide_without(
     """
     decision = Decision(None, world, (), declined)
     for actions in iterate_scopes(task.agent, observer.board, task.agent.plannable_without(declined)):
-        plan = _continue_plan(task, world, actions)
+        plan = _continue_plan(task, world, actions) if ruling is None else None
         if plan is not None:
             return Decision(plan, world, actions, declined)
-        consultation = await _consult(task, decision.world, actions, observer)
+        consultation = await _consult(task, decision.world, actions, observer, ruling)
         decision = Decision(consultation.plan, consultation.world, actions, declined)
         if decision.plan is not None:
             break
@@ -81,13 +97,25 @@ def _continue_plan(task: PlanningTask, world: WorldState, actions: tuple[Action,
 
 
 async def _consult(
-    task: PlanningTask, world: WorldState, actions: tuple[Action, ...], observer: Observer
+    task: PlanningTask,
+    world: WorldState,
+    actions: tuple[Action, ...],
+    observer: Observer,
+    ruling: Ruling | None,
 ) -> Consultation:
     """Let the planner find the best plan of these actions, and answer its questions."""
     agent, turns = task.agent, PlanningTurns.current()
+    # Where a model leads, nothing is planned: the rules hold for what it calls.
+    history = () if ruling is None or agent.is_led else ruling.progress
     consultation = await turns.run(
         lambda: agent.planner.consult(
-            world, actions, agent.pursued, budget=task.budget, known=task.known, asks=bool(agent.conditions)
+            world,
+            actions,
+            agent.pursued,
+            budget=task.budget,
+            known=task.known,
+            asks=bool(agent.conditions),
+            history=history,
         )
     )
     while (question := await turns.advance(consultation)) is not None:

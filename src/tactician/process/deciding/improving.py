@@ -37,7 +37,7 @@ class PlanImprover:
         selector = self._selector
         decision, selector.improved = selector.decision, None
         plan = None if decision is None else decision.plan
-        if decision is None or plan is None or not _is_worthwhile(plan, action.plan):
+        if decision is None or plan is None or decision.ruling or not _is_worthwhile(plan, action.plan):
             return await work
         search = _Search()
         task = asyncio.create_task(search.run(lambda: self._consult(plan, decision.world.apply(action.plan))))

@@ -101,7 +101,7 @@ async def _evaluate(name: str, find: Observe, context: OperationContext) -> bool
     try:
         with _enter_evaluation(f"the condition {name!r}", own):
             holds = find(own)
-            return holds if isinstance(holds, bool) else bool(await holds)
+            return holds if holds is None or isinstance(holds, bool) else bool(await holds)
     except OutputError as error:
         _logger.warning("%s: the condition %r is unknown: %s", context.process.name, name, error)
         return None

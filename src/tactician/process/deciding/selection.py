@@ -14,7 +14,7 @@ from tactician.process.deciding.concurrency import Occupancy, select_startable
 from tactician.process.deciding.decision import Decision, PlanningTask, decide
 from tactician.process.deciding.deliberation import PlanningSettings
 from tactician.process.deciding.observation import Observer
-from tactician.process.state.events import PlanMade, PlanningEnded, PlanningStarted
+from tactician.process.state.events import ActionRefused, PlanMade, PlanningEnded, PlanningStarted
 from tactician.process.state.state import ProcessStatus
 from tactician.runs.progress.checkpoint import Checkpoint
 from tactician.text import describe_error
@@ -51,7 +51,8 @@ class ActionSelector:
         """Choose the plan to follow from here."""
         # A plan that was improved while an action ran is newer than the plan that is followed.
         known = self.improved or self._state.plan
-        task = PlanningTask(self._execution.agent, self.planning, known, self.decision)
+        now = self._execution.context.clock.time()
+        task = PlanningTask(self._execution.agent, self.planning, now, known, self.decision)
         if not self._execution.context.is_observed:
             self.decision = await decide(task, self._state, self._create_observer())
         else:
@@ -102,11 +103,41 @@ class ActionSelector:
             context.emit(PlanMade, plan=plan)
 
     def select(self, plan: Plan, world: WorldState) -> tuple[ActionSpec, ...]:
-        """Select the actions of a new plan that start now, while none runs."""
+        """Select the actions of a new plan that start now, while none runs; none where rules refuse them."""
         execution = self._execution
         if execution.options.max_parallel == 1:
-            return (execution.agent.action(plan.actions[0].name),)
-        return select_startable(plan.actions, world, execution.agent, self._occupancy(()))
+            return self._keep_allowed((execution.agent.action(plan.actions[0].name),))
+        return self._keep_allowed(select_startable(plan.actions, world, execution.agent, self._occupancy(())))
+
+    def _keep_allowed(
+        self, actions: tuple[ActionSpec, ...], running: Sequence[ActionSpec] = ()
+    ) -> tuple[ActionSpec, ...]:
+        """Return the actions that no rule refuses, and emit the refusals."""
+        ruling = None if self.decision is None else self.decision.ruling
+        if ruling is None:
+            return actions
+        allowed, refused = ruling.select(actions, running)
+        if self._execution.context.is_observed and not running:
+            for name, rules in refused.items():
+                self._execution.context.emit(ActionRefused, action=name, rules=tuple(map(str, rules)))
+        return allowed
+
+    async def check_rules(self, action: ActionSpec) -> None:
+        """Check that an action which somebody else has chosen keeps the rules.
+
+        Raises:
+            RuleRefusedError: when it would break a rule.
+        """
+        execution = self._execution
+        if (book := execution.agent.rule_book) is None:
+            return
+        from tactician.process.deciding.ruling import create_refusal, read_rules
+
+        now = execution.context.clock.time()
+        ruling = await read_rules(book, execution.agent, self._state, self._create_observer(), now)
+        if rules := ruling.find_refusals(action):
+            execution.context.emit(ActionRefused, action=action.name, rules=tuple(map(str, rules)))
+            raise create_refusal(action.name, rules)
 
     async def select_beside(self, running: Sequence[ActionSpec] = ()) -> Selection:
         """Select the actions that start beside those that run or wait, and change nothing.
@@ -131,7 +162,8 @@ class ActionSelector:
         # cancelled for it.
         except Exception:
             return Selection(answered)
-        return Selection((*answered, *select_startable(plan.actions, world, agent, self._occupancy(begun))), plan)
+        startable = select_startable(plan.actions, world, agent, self._occupancy(begun))
+        return Selection((*answered, *self._keep_allowed(startable, begun)), plan)
 
     def follow_selection(self, selection: Selection) -> tuple[ActionSpec, ...]:
         """Follow the plan of a selection, if any, and return its actions."""

@@ -26,7 +26,14 @@ def explain_stuck(agent: PlannedAgentSpec, state: ProcessState, world: WorldStat
     """Explain what keeps each goal from being reached; without a goal, why no action runs."""
     situation = _Situation(agent, state, world)
     reasons = [situation.explain_goal(goal) for goal in agent.goals] or [situation.explain_idle()]
-    return " ".join((*reasons, *situation.find_misnamed()))
+    return " ".join((*reasons, *_explain_rules(agent, state, world), *situation.find_misnamed()))
+
+
+def _explain_rules(agent: PlannedAgentSpec, state: ProcessState, world: WorldState) -> Iterator[str]:
+    if agent.rule_book is not None:
+        from tactician.process.deciding.ruling import explain_rules
+
+        yield from explain_rules(agent.rule_book, agent, state, world)
 
 
 @frozen

@@ -15,6 +15,7 @@ from tactician.process.board.blackboard import Blackboard
 from tactician.process.board.board_changes import BoardChange
 from tactician.process.saving.saved_state import (
     ProcessOrigin,
+    SavedRules,
     SavedState,
     history_adapter,
     read_board,
@@ -85,7 +86,7 @@ class ProcessProgress:
     @property
     def _state(self) -> object:
         state = self._execution.state
-        return SavedState(
+        saved = SavedState(
             status=state.status,
             goal=None if state.goal is None else state.goal.name,
             failure=state.failure,
@@ -96,6 +97,10 @@ class ProcessProgress:
             replans=state.replans,
             order=state.order.copy(),
         )
+        if state.rule_states is not None:
+            timers = dict(state.rule_timers)
+            saved["rules"] = SavedRules(states=state.rule_states, timers=timers, read=state.rules_read)
+        return saved
 
     def _save_change(self, change: BoardChange) -> Data:
         # A live object must not keep the process: a store in memory has it for long.
@@ -130,7 +135,7 @@ def restore_process(
     named = {*saved["waiting"], saved["declined"], saved["goal"]} - {None}
     if missing := {str(name) for name in named} - known:
         raise StoredStateError(f"The saved process names what {agent.name} does not have: {', '.join(sorted(missing))}")
-    declined, goal = saved["declined"], saved["goal"]
+    declined, goal, rules = saved["declined"], saved["goal"], saved.get("rules")
     origin, history = read_origin(data), read_history(data)
     state = ProcessState(
         Blackboard.replay(_decode_objects(read_board(data), agent)),
@@ -146,6 +151,9 @@ def restore_process(
         order=saved["order"].copy(),  # a store in memory has that very object
         began_at=origin.began_at,
         unanswered=_find_unanswered(history),
+        rule_states=None if rules is None else rules["states"],
+        rule_timers={} if rules is None else dict(rules["timers"]),
+        rules_read=0 if rules is None else rules["read"],
     )
     return RestoredProcess(state, options or origin.options)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Annotated, Final, TypeVar, cast
+from typing import Annotated, Final, NotRequired, TypeVar, cast
 
 import pydantic
 from pydantic_core import InitErrorDetails, PydanticCustomError
@@ -84,6 +84,15 @@ class SavedState(TypedDict):
     unstickings: int
     replans: int
     order: Order
+    rules: NotRequired[SavedRules]
+
+
+class SavedRules(TypedDict):
+    """Where a process stands with its rules."""
+
+    states: dict[str, int]
+    timers: dict[str, float]
+    read: int
 
 
 def _keep_saved(value: object) -> dict[str, object]:

@@ -135,6 +135,20 @@ class ActionStarted(Event):
 
 
 @frozen(kw_only=True)
+class ActionRefused(Event):
+    """An action was not started, as it would break `rules`."""
+
+    usual_level: ClassVar[int] = logging.WARNING
+
+    action: str
+    rules: tuple[str, ...]
+
+    def describe(self) -> str:
+        """Return which action was not started, and why."""
+        return f"{self.action} was not started: {', '.join(self.rules)}"
+
+
+@frozen(kw_only=True)
 class ActionSuspended(Event):
     """An action waits: for answers, or for a process inside it that is paused."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from types import UnionType
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import pydantic
 
@@ -30,6 +30,13 @@ from tactician.process.state.handle import ProcessHandle
 from tactician.process.stored_types import find_loaded_error, type_name
 from tactician.runs import Budget
 from tactician.runs.outcomes.budget import restore_budget
+
+if TYPE_CHECKING:
+    from tactician.planning.rules import Rule
+
+    Rules: TypeAlias = tuple[Rule, ...]
+else:
+    Rules = tuple
 
 _PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError, ModelConnectionError, ConnectionError)
 
@@ -121,6 +128,18 @@ class Verbosity:
     debug: bool = False
 
 
+def _restore_rules(saved: object) -> Rules:
+    from tactician.planning.rules import Rule, from_data
+
+    if not isinstance(saved, Sequence):
+        raise TypeError(f"the rules must be a sequence of rules, not {saved!r}")
+    return tuple(rule if isinstance(rule, Rule) else from_data(rule) for rule in saved)
+
+
+def _save_rules(rules: Rules) -> list[dict[str, object]]:
+    return [rule.to_data() for rule in rules]
+
+
 @frozen(kw_only=True)
 class ProcessOptions:
     """Settings of a process.
@@ -144,6 +163,7 @@ class ProcessOptions:
         verbosity: content of the log, by the logger `tactician.process` at the level INFO; no log, when `None`.
         on_event: function that is called with every event of the process, and of what runs inside it.
         planning: limits of each decision of the planner; the limits of the agent, else of the platform, when `None`.
+        rules: rules that the process keeps besides those of its agent, of `tactician.planning.rules`.
 
     Raises:
         ConfigurationError: when a value is out of range or of the wrong type.
@@ -162,6 +182,7 @@ class ProcessOptions:
     verbosity: Verbosity | None = None
     on_event: CodeOnly[EventListener | None] = None
     planning: PlanningBudget | None = None
+    rules: Annotated[Rules, pydantic.PlainValidator(_restore_rules), pydantic.PlainSerializer(_save_rules)] = ()
 
     def __post_init__(self) -> None:
         _need("budget", self.budget, Budget, "Budget(actions=50)")
@@ -170,6 +191,7 @@ class ProcessOptions:
         _need("blackboard", self.blackboard, Blackboard | None, "Blackboard(...)")
         _need("verbosity", self.verbosity, Verbosity | None, "Verbosity(plans=True)")
         _need("planning", self.planning, PlanningBudget | None, "PlanningBudget(time=5.0)")
+        _need_rules(self.rules)
         _need_name("memory_id", self.memory_id)
         _need_name("conversation_id", self.conversation_id)
         _need_function("on_event", self.on_event, "print")
@@ -192,6 +214,15 @@ class ProcessOptions:
 def _need(name: str, value: object, kind: type | UnionType, example: str) -> None:
     if not isinstance(value, kind):
         raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; write {name}={example}")
+
+
+def _need_rules(rules: object) -> None:
+    if rules == ():
+        return
+    from tactician.planning.rules import Rule
+
+    if not (isinstance(rules, tuple) and all(isinstance(rule, Rule) for rule in rules)):
+        raise ConfigurationError(f"ProcessOptions.rules is {rules!r}; write rules=(rules.before('a', 'b'),)")
 
 
 def _need_name(name: str, value: object) -> None:

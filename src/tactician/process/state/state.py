@@ -112,6 +112,9 @@ class ProcessState:
         seconds: duration of the run so far, without the time in which it waited.
         unstickings: number of times that the agent was asked to help since the last action.
         replans: number of actions in a row that asked to plan again.
+        rule_states: the states of the rules at the last decision, by their texts.
+        rule_timers: for rules with a time, since when they wait for something, in seconds since the epoch.
+        rules_read: number of entries of the history that the rules have read.
         order: the order in which results go onto the blackboard.
         began_at: time of creation, in seconds since the epoch.
         plan: the plan that is followed; `None` before the first plan, and once the process is stuck or has ended.
@@ -133,6 +136,9 @@ class ProcessState:
     unused: tuple[str, ...] = ()
     unanswered: tuple[str, OutputError] | None = None
     seconds: float = 0.0
+    rule_states: dict[str, int] | None = None
+    rule_timers: dict[str, float] = field(default_factory=dict)
+    rules_read: int = 0
     _counts: dict[str, int] | None = field(default=None, repr=False)
     _counted: int = 0
 

@@ -1,0 +1,208 @@
+"""Rules about the finite trace of a run, and preferences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import Final, Literal, TypeAlias
+
+from tactician.frozen import frozen
+
+Event: TypeAlias = str | Mapping[str, bool]
+"""The name of an action or a condition, alternatives such as `"release | pay_out"`, or a mapping of conditions that all
+have these values."""
+Kind: TypeAlias = Literal[
+    "always", "sometime", "never", "before", "after", "at_most", "at_least", "within", "all_of", "any_of"
+]
+
+
+@frozen
+class Rule:
+    """A rule that each run keeps, or a preference, whose breach has a price.
+
+    The functions of `tactician.planning.rules` make rules.
+
+    Attributes:
+        kind: the name of the function that makes it
+        arguments: the arguments of this function, by name; those that are None are left out
+        penalty: the price of breaking it, in units of cost; None for a rule that is never broken
+    """
+
+    kind: Kind
+    arguments: Mapping[str, Event | int | timedelta | tuple[Rule, ...]]
+    penalty: float | None = None
+
+    @property
+    def parts(self) -> tuple[Rule, ...]:
+        """The rules that it is made of; none for most."""
+        parts = self.arguments.get("rules", ())
+        return parts if isinstance(parts, tuple) else ()
+
+    @property
+    def events(self) -> Iterator[Event]:
+        """The names, expressions and mappings in it and in its parts."""
+        for argument in self.arguments.values():
+            if isinstance(argument, str | Mapping):
+                yield argument
+        for part in self.parts:
+            yield from part.events
+
+    @property
+    def seconds(self) -> float | None:
+        """The time in which something has to happen, for `within` with a time."""
+        limit = self.arguments.get("limit")
+        return limit.total_seconds() if isinstance(limit, timedelta) else None
+
+    def to_data(self) -> dict[str, object]:
+        """Return the rule as data that has a JSON form: `{"rule": "before", "first": "verify", "then": "pay"}`."""
+        arguments = {name: _write_argument(argument) for name, argument in self.arguments.items()}
+        return {"rule": self.kind, **arguments, **({} if self.penalty is None else {"penalty": self.penalty})}
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        text = f"{self.kind}({', '.join(_write_arguments(self))})"
+        return text if self.penalty is None else f"prefer({text}, penalty={self.penalty:g})"
+
+
+def _write_arguments(rule: Rule) -> Iterator[str]:
+    for name, argument in rule.arguments.items():
+        if isinstance(argument, tuple):
+            yield from map(str, argument)
+        else:
+            text = f"{argument.total_seconds():g} s" if isinstance(argument, timedelta) else _write_event(argument)
+            yield f"{name}={text}" if name in ("when", "after") else text
+
+
+def _write_event(event: Event | int) -> str:
+    if isinstance(event, Mapping):
+        return " and ".join(name if holds else f"not {name}" for name, holds in event.items())
+    return str(event)
+
+
+def always(condition: Event) -> Rule:
+    """Demand that the condition is known to hold in each state of the run, from the first."""
+    return _rule("always", condition=_check_event(condition))
+
+
+def sometime(event: Event) -> Rule:
+    """Demand that the condition holds in some state, or the action succeeds, before a goal counts as reached."""
+    return _rule("sometime", event=_check_event(event))
+
+
+def never(action: str, when: Event | None = None) -> Rule:
+    """Forbid the action where the condition holds, or cannot be known not to hold; without a condition, forbid it."""
+    return _rule("never", action=_check_event(action), **({} if when is None else {"when": _check_event(when)}))
+
+
+def before(first: Event, then: str) -> Rule:
+    """Demand an earlier successful `first` for each `then`, through replans and restarts."""
+    return _rule("before", first=_check_event(first), then=_check_event(then))
+
+
+def after(action: str, following: Event) -> Rule:
+    """Demand a later `following` for each `action` before a goal counts as reached."""
+    return _rule("after", action=_check_event(action), following=_check_event(following))
+
+
+def at_most(count: int, action: str) -> Rule:
+    """Limit how many times the action may succeed."""
+    return _rule("at_most", count=_check_count(count, 0), action=_check_event(action))
+
+
+def at_least(count: int, action: str) -> Rule:
+    """Demand that the action succeeds so many times at least before a goal counts as reached."""
+    return _rule("at_least", count=_check_count(count, 1), action=_check_event(action))
+
+
+def within(limit: int | timedelta, event: Event, after: str | None = None) -> Rule:
+    """Demand the event by the action of this number, or in this time: from the start, or from each action `after`."""
+    if isinstance(limit, timedelta):
+        if limit <= timedelta(0):
+            raise ValueError(f"within: the time must be positive, not {limit}")
+    else:
+        _check_count(limit, 1)
+    options = {} if after is None else {"after": _check_event(after)}
+    return _rule("within", limit=limit, event=_check_event(event), **options)
+
+
+def all_of(*rules: Rule) -> Rule:
+    """Demand that all these rules are kept; as a preference, they are broken together."""
+    return _rule("all_of", rules=_check_parts("all_of", rules))
+
+
+def any_of(*rules: Rule) -> Rule:
+    """Demand that at least one of these rules is kept."""
+    return _rule("any_of", rules=_check_parts("any_of", rules))
+
+
+def prefer(rule: Rule, penalty: float) -> Rule:
+    """Let the rule be broken for a price: a plan that breaks it costs the penalty more, once."""
+    if rule.penalty is not None:
+        raise TypeError(f"prefer takes a rule and its penalty, not {rule!r}")
+    if isinstance(penalty, bool) or not isinstance(penalty, int | float):
+        raise TypeError(f"prefer: the penalty must be a number, not {penalty!r}")
+    if not (math.isfinite(penalty) and penalty > 0):
+        raise ValueError(f"prefer: the penalty must be finite and positive, not {penalty!r}")
+    return Rule(rule.kind, rule.arguments, float(penalty))
+
+
+def _rule(kind: Kind, **arguments: Event | int | timedelta | tuple[Rule, ...]) -> Rule:
+    return Rule(kind, arguments)
+
+
+def _check_event(event: Event) -> Event:
+    if isinstance(event, str) and all(part.strip() for part in event.split("|")):
+        return event
+    if isinstance(event, Mapping) and event and all(isinstance(holds, bool) for holds in event.values()):
+        return dict(event)
+    raise TypeError(f"a rule is about names, as 'pay_out' and 'a | b', or conditions, as {{'paid': True}}: {event!r}")
+
+
+def _check_count(count: int, least: int) -> int:
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise TypeError(f"a number of actions must be a whole number, not {count!r}")
+    if count < least:
+        raise ValueError(f"a number of actions must be {least} or more, not {count}")
+    return count
+
+
+def _check_parts(name: str, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    if len(rules) < 2 or not all(isinstance(rule, Rule) for rule in rules):
+        raise TypeError(f"{name} takes two or more rules")
+    if any(rule.penalty is not None or rule.seconds is not None for rule in rules):
+        raise ValueError(f"{name} combines rules without penalties and times")
+    return rules
+
+
+def from_data(data: object) -> Rule:
+    """Return the rule of such data as `Rule.to_data` returns.
+
+    Raises:
+        TypeError: the data is no rule.
+        ValueError: an argument is out of range.
+    """
+    if not isinstance(data, Mapping) or data.get("rule") not in _MAKERS:
+        raise TypeError(f"a rule is an object such as {{'rule': 'before', 'first': 'a', 'then': 'b'}}, not {data!r}")
+    arguments = {str(name): value for name, value in data.items() if name not in ("rule", "penalty")}
+    if isinstance(limit := arguments.get("limit"), Mapping):
+        arguments["limit"] = timedelta(seconds=limit["seconds"])
+    parts = arguments.pop("rules", ())
+    made = _MAKERS[data["rule"]](*map(from_data, parts), **arguments)
+    return made if data.get("penalty") is None else prefer(made, data["penalty"])
+
+
+def _write_argument(argument: Event | int | timedelta | tuple[Rule, ...]) -> object:
+    if isinstance(argument, tuple):
+        return [rule.to_data() for rule in argument]
+    if isinstance(argument, timedelta):
+        return {"seconds": argument.total_seconds()}
+    return dict(argument) if isinstance(argument, Mapping) else argument
+
+
+_MAKERS: Final[Mapping[str, Callable[..., Rule]]] = {
+    maker.__name__: maker
+    for maker in (always, sometime, never, before, after, at_most, at_least, within, all_of, any_of)
+}

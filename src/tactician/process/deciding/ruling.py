@@ -1,0 +1,144 @@
+"""Where a process stands with its rules, and the actions that they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate
+
+from tactician.errors import RuleRefusedError
+from tactician.planning import UNKNOWN, WorldState
+from tactician.planning.rules import Rule
+from tactician.planning.ruling.progress import RuleBook, RuleProgress
+from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
+from tactician.process.deciding.observation import Observer
+from tactician.process.state.state import ActionRun, ProcessState
+
+
+async def read_rules(
+    book: RuleBook, agent: PlannedAgentSpec, state: ProcessState, observer: Observer, now: float
+) -> Ruling:
+    """Read what has happened since the last decision, and return where the process stands.
+
+    Args:
+        book: the rules of the agent.
+        agent: the agent.
+        state: the state of the process, which keeps how far its rules were read.
+        observer: observer of the world of now.
+        now: seconds since the epoch.
+    """
+    world = await _observe(book, agent, observer)
+    progress = _restore(book, state)
+    news = state.history[state.rules_read :]
+    if progress is None:
+        progress = book.begin(world if not news else None)
+    progress = _read(progress, [run for run in news if has_succeeded(agent, run)], state, world)
+    progress = _end_deadlines(progress, state, now)
+    state.rules_read = len(state.history)
+    state.rule_states = {str(ruled.rule): number for ruled, number in progress}
+    return Ruling(progress, world)
+
+
+async def _observe(book: RuleBook, agent: PlannedAgentSpec, observer: Observer) -> WorldState:
+    """Return the world, with the conditions in the rules evaluated."""
+    world = await observer.look()
+    evaluated = {name: await observer.find_out(name) for name in book.conditions if name in agent.conditions}
+    return world.with_({name: UNKNOWN if holds is None else holds for name, holds in evaluated.items()})
+
+
+def has_succeeded(agent: PlannedAgentSpec, run: ActionRun) -> bool:
+    """Return whether an action counts for rules: it raised nothing, and gave something if it declares to."""
+    specs = agent.find_actions([run.action])
+    return run.error is None and (bool(run.outputs) or not any(spec.output_types for spec in specs))
+
+
+def _restore(book: RuleBook, state: ProcessState) -> RuleProgress | None:
+    """Return where the process stood at its last decision, from its checkpoint; `None` before the first."""
+    if state.rule_states is None:
+        return None
+    saved = state.rule_states
+    names = [run.action for run in state.history[: state.rules_read] if run.error is None]
+    replayed = book.replay(names, None)  # for a rule that is new since
+    numbers = tuple(saved.get(str(ruled.rule), number) for ruled, number in replayed)
+    return RuleProgress(book, numbers, is_beginning=not names)
+
+
+def _read(progress: RuleProgress, runs: Sequence[ActionRun], state: ProcessState, world: WorldState) -> RuleProgress:
+    if not runs:  # a person, a handler or an action that failed may have changed something
+        return progress.after(None, None, world)
+    for number, run in enumerate(runs, start=1):
+        progress = _end_deadlines(progress, state, run.started_at + run.seconds)
+        progress = progress.after(run.action, None, world if number == len(runs) else None)
+    return progress
+
+
+def _end_deadlines(progress: RuleProgress, state: ProcessState, now: float) -> RuleProgress:
+    """Return the progress in which the rules with a time that is over are broken."""
+    numbers = list(progress.states)
+    for position, (ruled, number) in enumerate(progress):
+        limit, text = ruled.rule.seconds, str(ruled.rule)
+        if limit is None or number in ruled.automaton.accepting:
+            state.rule_timers.pop(text, None)
+        elif now > state.rule_timers.setdefault(text, now if state.history else state.began_at) + limit:
+            numbers[position] = -1
+    return replace(progress, states=tuple(numbers))
+
+
+def explain_rules(book: RuleBook, agent: PlannedAgentSpec, state: ProcessState, world: WorldState) -> Iterator[str]:
+    """Yield a sentence for each rule that keeps an action or a goal of a stuck process back."""
+    if (progress := _restore(book, state)) is None:
+        return
+    for rule in progress.broken:
+        yield f"The rule {rule} is broken, so no action may start."
+    refused = dict[Rule, list[str]]()
+    for action in agent.actions if not progress.broken else ():
+        for rule in progress.find_refusals(action.plan, world):
+            refused.setdefault(rule, []).append(repr(action.name))
+    for rule, names in refused.items():
+        yield f"The rule {rule} keeps {' and '.join(names)} from running."
+    for rule in progress.open:
+        if rule not in progress.broken:
+            yield f"The rule {rule} is not met yet."
+
+
+class Ruling:
+    """Judgement of the rules over the actions that may start now.
+
+    Attributes:
+        progress: where the process stands with its rules.
+    """
+
+    def __init__(self, progress: RuleProgress, world: WorldState) -> None:
+        self.progress = progress
+        self._world = world
+
+    def find_refusals(self, action: ActionSpec, running: Iterable[ActionSpec] = ()) -> list[Rule]:
+        """Return the rules that an action would break, whether or not those that run succeed."""
+        outcomes = accumulate(
+            (each.name for each in running),
+            lambda progress, name: progress.after(name, None, None),
+            initial=self.progress,
+        )
+        refusals = (outcome.find_refusals(action.plan, self._world) for outcome in outcomes)
+        return list(dict.fromkeys(rule for rules in refusals for rule in rules))
+
+    def select(
+        self, actions: Sequence[ActionSpec], running: Iterable[ActionSpec] = ()
+    ) -> tuple[tuple[ActionSpec, ...], dict[str, list[Rule]]]:
+        """Return the actions that may start, and the refused actions with the rules that refuse them."""
+        begun, refused = list(running), dict[str, list[Rule]]()
+        allowed = list[ActionSpec]()
+        for action in actions:
+            if rules := self.find_refusals(action, begun):
+                refused[action.name] = rules
+                continue
+            allowed.append(action)
+            begun.append(action)
+        return tuple(allowed), refused
+
+
+def create_refusal(action: str, rules: Iterable[Rule]) -> RuleRefusedError:
+    """Return the error of an action that rules refuse."""
+    texts = list(map(str, rules))
+    kept = "the rule " + texts[0] if len(texts) == 1 else "the rules " + ", ".join(texts)
+    return RuleRefusedError(f"{action!r} was not started, as it would break {kept}.", action, tuple(texts))
