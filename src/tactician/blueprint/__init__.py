@@ -2,10 +2,11 @@
 
 from tactician.agents.base import BLUEPRINTS
 from tactician.agents.definition import DEFINITIONS
-from tactician.blueprint import agents, constellations, definitions, ensembles, named, remote
+from tactician.blueprint import agents, constellations, definitions, named, remote
 from tactician.blueprint.blueprint import Blueprint, blueprint_type
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.differences import compare_blueprints
+from tactician.blueprint.ensembles import ensemble, ensemble_exporter
 from tactician.blueprint.exporter import BlueprintWarning, Exporter, blueprint_exporter, export_blueprint
 from tactician.blueprint.origin import Limits
 from tactician.blueprint.outline import build_outline
@@ -27,7 +28,7 @@ __all__ = [
     "json_schema",
 ]
 
-_FAMILIES = (agents, constellations, ensembles, named, remote)
+_FAMILIES = (agents, constellations, ensemble, ensemble_exporter, named, remote)
 """The modules whose import registers the types of blueprints."""
 
 # Agents declare these ports, since no layer knows those above it.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tactician.stores.postgres import PostgresStore as PostgresStore
     from tactician.stores.sqlite import SqliteStore as SqliteStore
 else:
-    __getattr__, __dir__, __all__ = export_late(
+    _find, __dir__, __all__ = export_late(
         __name__,
         {
             "tactician.stores.address": "StoreVariable open_store",
@@ -25,3 +25,12 @@ else:
             "tactician.stores.sqlite": "SqliteStore",
         },
     )
+    _EXTRAS = {"SqliteStore": "sql", "PostgresStore": "postgres"}
+
+    def __getattr__(name: str) -> object:
+        if name not in _EXTRAS:
+            return _find(name)
+        from tactician.extras import require_extra
+
+        with require_extra(_EXTRAS[name], "A store needs"):
+            return _find(name)
