@@ -94,7 +94,11 @@ F = TypeVar("F", bound=Callable[[dict[str, Any]], dict[str, Any]])  # any values
 C = TypeVar("C", bound=type)
 
 _LIBRARY, _DEPTH = "tactician", 3
-_EARLIER_HOMES: Final = {"tactician.tools.tool.ToolOutput": "tactician.tools.output"}
+_EARLIER_HOMES: Final = {
+    "tactician.platform.conversations.request.Request": "tactician.platform.requests.request",
+    "tactician.resilience.backoff.RetryRule": "tactician.llm.routing.retries",
+    "tactician.tools.tool.ToolOutput": "tactician.tools.output",
+}
 """Modules of classes of Tactician, which classes below this package cannot say with `formerly`."""
 _UPGRADES: Final = "__tactician_upgrades__"
 _NAMES: Final = "__tactician_former_names__"
