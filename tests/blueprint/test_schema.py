@@ -182,7 +182,7 @@ def test_a_type_belongs_to_a_single_class() -> None:
     class Router(Blueprint):
         """Another router."""
 
-    with pytest.raises(DeclarationError, match=r"its type 'router' is that of tactician\..*RouterBlueprint"):
+    with pytest.raises(DeclarationError, match=r"its type 'router' belongs to tactician\..*RouterBlueprint"):
         blueprint_type("router")(Router)
 
     assert VALIDATOR.is_valid(ROUTER)
