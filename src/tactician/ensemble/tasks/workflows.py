@@ -56,7 +56,7 @@ class Workflow(str):
         if not cls.word or len(homes) > 1:  # a module that is read again defines its class again
             raise DeclarationError(cls.__name__, [f"its word {cls.word!r} must be the name of no other workflow"])
 
-    def __new__(cls, name: str | None = None) -> Self:
+    def __new__(cls, name: str | None = None, /) -> Self:
         """Return the workflow of a name."""
         kind = _list_kinds().get(name or "", cls) if cls is Workflow else cls
         if kind is Workflow:
