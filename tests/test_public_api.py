@@ -99,7 +99,8 @@ PUBLIC = {
         Autonomy Platform replay_events Request RunReader RunTree RunView SupervisorInvocation Worker
     """,
     "tactician.process": """
-        ActionCompleted ActionResumed ActionRetryPolicy ActionStarted ActionSuspended AgentProcess ask_human
+        ActionCompleted ActionRefused ActionResumed ActionRetryPolicy ActionStarted ActionSuspended AgentProcess
+        ask_human
         Blackboard confirm draw_agent Export formerly MessageSent OperationContext PlanMade PlanningEnded
         PlanningStarted ProcessEnded ProcessError ProcessFailedError ProcessHandle ProcessOptions ProcessStarted
         ProcessStatus ProcessStuckError ProcessWaitingError ProgressReported Rejection SomeOf upgrades UserInput

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tactician.process.state.errors import ProcessStuckError as ProcessStuckError
     from tactician.process.state.errors import ProcessWaitingError as ProcessWaitingError
     from tactician.process.state.events import ActionCompleted as ActionCompleted
+    from tactician.process.state.events import ActionRefused as ActionRefused
     from tactician.process.state.events import ActionResumed as ActionResumed
     from tactician.process.state.events import ActionStarted as ActionStarted
     from tactician.process.state.events import ActionSuspended as ActionSuspended
@@ -49,8 +50,8 @@ else:
             "tactician.process.process": "AgentProcess",
             "tactician.process.state.errors": "ProcessError ProcessFailedError ProcessStuckError ProcessWaitingError",
             "tactician.process.state.events": (
-                "ActionCompleted ActionResumed ActionStarted ActionSuspended MessageSent PlanMade PlanningEnded "
-                "PlanningStarted ProcessEnded ProcessStarted ProgressReported"
+                "ActionCompleted ActionRefused ActionResumed ActionStarted ActionSuspended MessageSent PlanMade "
+                "PlanningEnded PlanningStarted ProcessEnded ProcessStarted ProgressReported"
             ),
             "tactician.process.state.goals": "Export",
             "tactician.process.state.handle": "ProcessHandle",
