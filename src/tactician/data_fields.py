@@ -94,12 +94,14 @@ def list_data_fields(kind: type) -> tuple[DataField, ...]:
 
 
 def find_missing(kind: type, names: Iterable[str]) -> list[str]:
-    """Return the names in data that stored data of a class need beside some names: those whose default is not `None`.
+    """Return the names in data that stored data of a class need beside some names: those whose default is not empty.
 
-    Every version has stored these fields. A field that is new gets the default `None`, or is looked at by itself.
+    Every version has stored these fields. A field that is new has an empty default, `None` or `()`.
     """
     present = set(names)
-    needed = (field.alias for field in list_data_fields(kind) if field.default is not None and not field.is_code_only)
+    needed = (
+        field.alias for field in list_data_fields(kind) if field.default not in (None, ()) and not field.is_code_only
+    )
     return [name for name in needed if name not in present]
 
 
