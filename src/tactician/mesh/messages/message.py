@@ -58,15 +58,9 @@ class ModelUsage(MessagePart):
         model: name of the model.
         input_tokens: tokens of inputs.
         output_tokens: tokens of outputs.
-    <<<<<<< HEAD
-        cache_read_tokens: tokens of inputs that came from a cache.
-        cache_write_tokens: tokens of inputs that were written to a cache.
-        reasoning_tokens: tokens of thinking, which are part of the outputs.
-    =======
         cache_read_tokens: input tokens that came from a cache.
         cache_write_tokens: input tokens that were written to a cache.
         reasoning_tokens: output tokens that were thinking.
-    >>>>>>> main
         requests: number of requests.
         cost: US dollars; `None` when the price is not known.
     """
