@@ -156,7 +156,7 @@ class RemoteTask:
 
     @property
     def data(self) -> Mapping[str, object]:
-        """What is saved of the task."""
+        """Saved state of the task."""
         return self._checkpoint.data
 
     async def run(self, input: Input) -> RunResult[object]:

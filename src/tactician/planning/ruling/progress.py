@@ -1,4 +1,4 @@
-"""Where a run stands with its rules, and what they refuse."""
+"""Progress of a run with its rules, and the actions that they refuse."""
 
 from __future__ import annotations
 

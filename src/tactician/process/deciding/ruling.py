@@ -1,4 +1,4 @@
-"""Where a process stands with its rules, and the actions that they refuse."""
+"""Progress of a process with its rules, and the actions that they refuse."""
 
 from __future__ import annotations
 

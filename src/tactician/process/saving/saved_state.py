@@ -88,7 +88,7 @@ class SavedState(TypedDict):
 
 
 class SavedRules(TypedDict):
-    """Where a process stands with its rules."""
+    """Progress of a process with its rules."""
 
     states: dict[str, int]
     timers: dict[str, float]

@@ -139,7 +139,7 @@ class BudgetMeter:
 
     @property
     def left(self) -> Budget:
-        """What is left here and further out, as the budget of a part of the run on another machine."""
+        """The rest of the budgets here and further out, for a part of the run on another machine."""
         budget, used = self.budget, self.tally.total
         left = Budget(
             cost=_subtract(budget.cost, used.known_cost),
