@@ -196,7 +196,7 @@ class TestGoals:
         assert (await session.send("a table")).text == "which number?"
         assert (await session.send("17")).text == "booked 17"
         assert session.is_finished
-        with pytest.raises(RunConflictError, match="has ended"):
+        with pytest.raises(RunConflictError, match="has completed"):
             await session.send("more")
 
     async def test_text_answers_a_question(self, store: MemoryStore | None) -> None:

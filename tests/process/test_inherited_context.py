@@ -52,7 +52,7 @@ def no_models_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("the models of the environment were used")
 
-    monkeypatch.setattr("tactician.llm.load_default_models", refuse)
+    monkeypatch.setattr("tactician.llm.catalog.load_default_models", refuse)
 
 
 JOKER = Agent("Joker", instructions="Tell a joke.")
