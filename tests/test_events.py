@@ -92,7 +92,7 @@ def built(kind: type[Event]) -> Event:
 def test_events_of_all_packages_are_covered() -> None:
     homes = {kind.__module__.split(".")[1] for kind in ALL}
     inner = {"agents", "conversation", "ensemble", "guardrails", "llm", "loop", "process", "runs", "tools"}
-    assert homes == {*inner, "a2a", "mcp"}
+    assert homes == {*inner, "a2a", "mcp", "mesh"}
     assert len(ALL) >= 25
 
 
@@ -322,5 +322,5 @@ class TestLog:
     def test_a_line_that_is_no_event_is_named(self, tmp_path: Path) -> None:
         file = tmp_path / "events.jsonl"
         file.write_text('{"type": "TextReceived", "text": "a"}\n{"type": "Unheard"}\n')
-        with pytest.raises(StoredStateError, match=r"events\.jsonl:2: The event type 'Unheard' is not known"):
+        with pytest.raises(StoredStateError, match=r"events\.jsonl:2: The event type 'Unheard' is unknown"):
             list(read_event_log(file))

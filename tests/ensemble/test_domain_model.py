@@ -46,7 +46,7 @@ async def test_an_agent_uses_functions_tools_and_the_declared_methods_of_objects
     ("entry", "why"),
     [
         (7, "7 is not declared correctly"),
-        (object(), "a tool is a function, or an object made with @tool$"),
+        (object(), "a tool is a function, or an object made with @tool, or a Runnable such as an agent$"),
         (Shop(), "pass the methods of the object: find_price$"),
     ],
 )

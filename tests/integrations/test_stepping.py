@@ -22,7 +22,7 @@ from tactician import (
 )
 from tactician.agents import BaseRunnable
 from tactician.agents.flows import simple_agent
-from tactician.errors import AgentNotFoundError, ResponseError, RunConflictError, RunNotFoundError
+from tactician.errors import AgentNotFoundError, AlreadyAnsweredError, ResponseError, RunConflictError, RunNotFoundError
 from tactician.integrations.step_report import StepReport
 from tactician.integrations.stepper import Stepper
 from tactician.llm import AssistantMessage, Text
@@ -135,16 +135,17 @@ class TestAnswers:
         (request,) = (await stepper.load(run_id)).header.pending
         assert (request.id, request.is_answered) == (first, True)
 
-    async def test_it_may_be_changed_until_a_step_takes_it(self) -> None:
+    async def test_the_first_answer_counts_before_a_step_takes_it(self) -> None:
         stepper = stepper_of(JsonStore(), asking())
         run_id = await stepper.add("Asker", "frogs")
         (request_id,) = (await stepper.step(run_id, NOW)).pending
         await stepper.answer(run_id, {request_id: 3})
 
-        await stepper.answer(run_id, {request_id: 4})
+        with pytest.raises(AlreadyAnsweredError, match="the first answer counts"):
+            await stepper.answer(run_id, {request_id: 4})
 
         assert (await stepper.step(run_id, NOW)).has_ended
-        assert await stepper.load_output(run_id) == "frogs: 4"
+        assert await stepper.load_output(run_id) == "frogs: 3"
 
     async def test_what_nobody_asks_is_refused(self) -> None:
         store = JsonStore()
