@@ -28,7 +28,7 @@ async def read_rules(
         now: seconds since the epoch.
     """
     world = await _observe(book, agent, observer)
-    progress = _restore(book, state)
+    progress = _restore(book, agent, state)
     news = state.history[state.rules_read :]
     if progress is None:
         progress = book.begin(world if not news else None)
@@ -52,12 +52,12 @@ def has_succeeded(agent: PlannedAgentSpec, run: ActionRun) -> bool:
     return run.error is None and (bool(run.outputs) or not any(spec.output_types for spec in specs))
 
 
-def _restore(book: RuleBook, state: ProcessState) -> RuleProgress | None:
+def _restore(book: RuleBook, agent: PlannedAgentSpec, state: ProcessState) -> RuleProgress | None:
     """Return where the process stood at its last decision, from its checkpoint; `None` before the first."""
     if state.rule_states is None:
         return None
     saved = state.rule_states
-    names = [run.action for run in state.history[: state.rules_read] if run.error is None]
+    names = [run.action for run in state.history[: state.rules_read] if has_succeeded(agent, run)]
     replayed = book.replay(names, None)  # for a rule that is new since
     numbers = tuple(saved.get(str(ruled.rule), number) for ruled, number in replayed)
     return RuleProgress(book, numbers, is_beginning=not names)
@@ -86,7 +86,7 @@ def _end_deadlines(progress: RuleProgress, state: ProcessState, now: float) -> R
 
 def explain_rules(book: RuleBook, agent: PlannedAgentSpec, state: ProcessState, world: WorldState) -> Iterator[str]:
     """Yield a sentence for each rule that keeps an action or a goal of a stuck process back."""
-    if (progress := _restore(book, state)) is None:
+    if (progress := _restore(book, agent, state)) is None:
         return
     for rule in progress.broken:
         yield f"The rule {rule} is broken, so no action may start."
