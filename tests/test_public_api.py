@@ -52,7 +52,7 @@ PUBLIC = {
     "tactician.cli": "main shell_command ShellOption",
     "tactician.code_mode": "CodeLimits CodeTool",
     "tactician.coding": """
-        detect_project Project ProjectPart
+        CommandPolicy detect_project FileChanged Project ProjectPart ToolBackend Workspace WorkspaceError
     """,
     "tactician.config": "ModelSettings Settings",
     "tactician.conversation": """
