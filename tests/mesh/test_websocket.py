@@ -182,10 +182,7 @@ async def test_30_two_nodes_over_real_sockets_discover_each_other_and_forget_who
     (kitchen_mesh, kitchen), (bar_mesh, bar) = create("kitchen"), create("bar")
     async with kitchen_mesh, kitchen:
         await bar.start()
-        for mesh in (kitchen_mesh, bar_mesh):
-            await eventually(
-                lambda mesh=mesh: {card.node for card in mesh.directory.list_cards()} == {"kitchen", "bar"}
-            )
+        await eventually(lambda: _list_names(kitchen_mesh) == _list_names(bar_mesh) == {"kitchen", "bar"})
 
         await bar_mesh.aclose()
         clock.advance(31)
