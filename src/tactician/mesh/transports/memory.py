@@ -123,7 +123,7 @@ class MemoryQueue:
 
     @property
     def ready_at(self) -> float:
-        """Time at which a message is ready; infinite when there is none."""
+        """Time at which a message is ready; infinite when the queue is empty."""
         while self._places and _is_former(self._places[0]):
             heappop(self._places)
         return self._places[0][0] if self._places else inf

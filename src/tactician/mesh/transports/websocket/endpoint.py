@@ -85,7 +85,7 @@ class SocketEndpoint:
         """Listen at the first address that is free on this machine, unless that was done.
 
         Raises:
-            TransportError: when there is none.
+            TransportError: when all are taken.
         """
         async with self._binding:
             if self._listening is None:
