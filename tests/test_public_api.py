@@ -5,7 +5,6 @@ the module that defines it, and may change (tests/test_layers.py).
 """
 
 import ast
-import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -13,10 +12,11 @@ from importlib import import_module
 from typing import NamedTuple
 
 import pytest
-from docs._ext.reference_tables import HAS_EVALS, TABLES
+from docs._ext.reference_tables import TABLES
 
 import tactician
 from tests.docs.pages import DOCS, ROOT, Block, list_blocks, list_pages
+from tests.support.modules import HAS_EVALS
 from tests.test_layers import exported_by, is_package, modules
 
 PUBLIC = {
@@ -184,7 +184,7 @@ def test_every_package_of_the_top_is_frozen() -> None:
 
 @pytest.mark.parametrize("package", sorted(PUBLIC))
 def test_every_exported_name_exists(package: str) -> None:
-    if package == "tactician.evals" and not HAS_EVALS and not os.environ.get("CI"):
+    if package == "tactician.evals" and not HAS_EVALS:
         pytest.skip("the extra `evals` is not installed")
     module = import_module(package)
     assert sorted(name for name in module.__all__ if not hasattr(module, name)) == []

@@ -1,14 +1,12 @@
 """Every block of Python in the documentation runs as it stands, twice in a row; every configuration is valid."""
 
 import json
-import os
 import re
 import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
-from docs._ext.reference_tables import HAS_EVALS
 
 from tactician import AgentService, Blueprint
 from tactician.config.loading import load_settings
@@ -17,6 +15,7 @@ from tactician.llm.instances import parse_instances
 from tactician.testing import ScriptedModel
 from tests.docs.pages import Block, list_blocks, promised_outputs
 from tests.support.forking import ForkingProgram, bare_environment
+from tests.support.modules import HAS_EVALS
 
 FOREIGN = "# with "
 """First words of a program for another framework: `benchmarks/coming_from.py` runs it, where that is installed."""
@@ -40,7 +39,7 @@ def program() -> ForkingProgram:
 @pytest.mark.embedded
 @pytest.mark.parametrize("block", own_programs(), ids=str)
 def test_a_program_of_the_documentation_runs_twice(block: Block, tmp_path: Path) -> None:
-    if "pydantic_evals" in block.text and not HAS_EVALS and not os.environ.get("CI"):
+    if "pydantic_evals" in block.text and not HAS_EVALS:
         pytest.skip("the extra `evals` is not installed")
     file = tmp_path / "program.py"
     file.write_text(block.text, encoding="utf-8")

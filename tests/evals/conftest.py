@@ -1,6 +1,5 @@
 """Tests of evaluations, which need the extra `evals`: in CI it must be there."""
 
-import os
-from importlib.util import find_spec
+from tests.support.modules import HAS_EVALS
 
-collect_ignore_glob = [] if find_spec("pydantic_evals") or os.environ.get("CI") else ["test_*.py"]
+collect_ignore_glob = [] if HAS_EVALS else ["test_*.py"]
