@@ -84,7 +84,7 @@ def test_what_git_ignores_is_not_listed(tmp_path: Path) -> None:
 
 
 async def test_lines_are_found_the_same_way_with_and_without_ripgrep(tmp_path: Path) -> None:
-    files = {
+    files: dict[str, str | bytes] = {
         "a.txt": "one\r\ntwo Total\r\n\r\n",
         "b.txt": b"total \xff\n",
         "c.bin": b"\0total",
