@@ -159,6 +159,7 @@ async def test_rules_and_what_was_done_are_kept_over_a_restart(tmp_path: Path) -
         platform.register(desk.agent(again, *book))
         result = await platform.respond(waiting.run_id, waiting.pending[0].id, True)
 
+    assert isinstance(result, RunResult)
     assert (result.output, desk.done) == ("Enough", ["approve"])
 
 
