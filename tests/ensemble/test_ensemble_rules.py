@@ -82,7 +82,7 @@ async def test_a_condition_reads_outputs_of_earlier_tasks(score: int, steps: lis
 
 async def test_tasks_in_loops_and_ensembles_inside_are_guarded() -> None:
     done = list[str]()
-    loop = Loop(tasks=[note("pay", done)], name="often", max_iterations=3, until=lambda outputs: False)
+    loop = Loop(tasks=[note("pay", done)], max_iterations=3, until=lambda outputs: False)
     with pytest.raises(TaskFailedError, match=r"at_most\(2, pay\)"):
         await Ensemble("Office", [loop], rules=[rules.at_most(2, "pay")]).run(context=over())
     assert done == ["pay", "pay"]
