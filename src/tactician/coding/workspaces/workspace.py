@@ -17,10 +17,12 @@ from tactician.coding.workspaces.folders import open_folder
 from tactician.coding.workspaces.opened import ChangedFile, OpenWorkspace
 from tactician.coding.workspaces.worktrees import open_worktree
 from tactician.errors import ConfigurationError
+from tactician.suggestions import suggest_options
 
 WorkspaceKind: TypeAlias = Literal["worktree", "directory", "in_place", "read_only"]
 
 
+@suggest_options
 class Workspace:
     """Folder in which a coding agent works: `Workspace.worktree("repo")` and the other class methods.
 
