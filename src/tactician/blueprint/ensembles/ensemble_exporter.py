@@ -18,6 +18,7 @@ from tactician.blueprint.ensembles.team_settings import BudgetPart, ConstraintsP
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.functions import export_function
 from tactician.blueprint.models import export_trace
+from tactician.blueprint.rules import export_rules
 from tactician.blueprint.settings import export_part
 from tactician.ensemble import Ensemble, Graph, Loop, MapReduce, Phase, PhaseReview, ReviewPolicy, Task
 from tactician.ensemble.phases.review import PersonReview
@@ -113,5 +114,6 @@ def _list_run_fields(ensemble: Ensemble, exporter: Exporter) -> dict[str, Any]:
         "listeners": tuple(name for name in listeners if name is not None) or None,
         **export_context_format(ensemble.context_format, exporter),
         "capture": ensemble.capture,
+        "rules": export_rules(ensemble.rules),
         "budget": export_part(BudgetPart, ensemble.budget, exporter.at("budget")),
     }
