@@ -53,7 +53,8 @@ PUBLIC = {
     "tactician.cli": "main shell_command ShellOption",
     "tactician.code_mode": "CodeLimits CodeTool",
     "tactician.coding": """
-        CommandPolicy detect_project FileChanged Project ProjectPart ToolBackend Workspace WorkspaceError
+        CodingAgent CodingOutput CodingTask CodingWindow CommandPolicy detect_project FileChanged Project ProjectPart
+        SuiteMeasured ToolBackend Workspace WorkspaceError
     """,
     "tactician.config": "ModelSettings Settings",
     "tactician.conversation": """

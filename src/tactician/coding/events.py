@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
-from tactician.coding.workspaces.opened import ChangeKind
 from tactician.events import Event
 from tactician.frozen import frozen
+
+ChangeKind: TypeAlias = Literal["added", "modified", "deleted"]
 
 
 @frozen(kw_only=True)

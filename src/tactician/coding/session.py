@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from difflib import unified_diff
 from hashlib import blake2b
@@ -11,12 +12,14 @@ from threading import Lock
 from typing import Final
 
 from tactician.coding.commands.policy import CommandPolicy
+from tactician.coding.events import ChangeKind
 from tactician.coding.files.listing import list_files
 from tactician.coding.files.text_file import SourceText
+from tactician.coding.output import SuiteSummary
 from tactician.coding.projects.project import Project
 from tactician.coding.trees.syntax import find_mistake
 from tactician.coding.workspaces.git import Git
-from tactician.coding.workspaces.opened import ChangeKind, OpenWorkspace
+from tactician.coding.workspaces.opened import OpenWorkspace
 from tactician.errors import ConfigurationError, ToolError
 from tactician.frozen import frozen
 from tactician.runs import RunContext
@@ -52,7 +55,14 @@ class CodingSession:
         self.workspace = workspace
         self.project = project
         self.policy = policy
+        self.before = SuiteSummary()
+        """The tests before the work."""
+        self.measured: tuple[bytes, SuiteSummary] | None = None
+        """The tests after the work, with the digest of the changes for which they count."""
         self._files = ConfinedFolder(workspace.path)
+        self._originals: dict[str, bytes] = {}
+        self._changed: dict[str, bytes] = {}
+        self._states: Counter[frozenset[tuple[str, bytes]]] = Counter({frozenset(): 1})
         self._seen: dict[str, bytes] = {}
         self._lock = Lock()
 
@@ -68,6 +78,15 @@ class CodingSession:
                 "A coding tool works in a workspace: use it in a CodingAgent, or make it with coding_tools(workspace)."
             )
         return session
+
+    @property
+    def returns(self) -> int:
+        """How often the changes of the agent have come back to the state in which the files are."""
+        return self._states[frozenset(self._changed.items())] - 1
+
+    def digest_changes(self) -> bytes:
+        """Return a digest of all changes since the beginning, also of changes that commands made."""
+        return _digest(self.workspace.diff().encode())
 
     @property
     def root(self) -> Path:
@@ -156,6 +175,7 @@ class CodingSession:
         with self._lock:
             file = self.read(path)
             self._files.remove(path)
+            self._note(path, "deleted", b"")
             del self._seen[_key(path)]
             return FileEdit(path, "deleted", "", compare(path, file.text, ""))
 
@@ -164,8 +184,18 @@ class CodingSession:
         if len(content) > MAX_EDIT:
             raise ToolError(f"The text has {len(content):,} bytes, and at most {MAX_EDIT:,} can be written.")
         self._files.write(_check(path), content)
-        self._seen[_key(path)] = _digest(content)
+        self._note(path, kind, _digest(content))
         return FileEdit(path, kind, text, compare(path, file.text, text))
+
+    def _note(self, path: str, kind: ChangeKind, digest: bytes) -> None:
+        """Note a change, and that the files are in this state once more."""
+        key = _key(path)
+        before = b"" if kind == "added" else self._seen[key]
+        original = self._originals.setdefault(key, before)
+        self._seen[key] = self._changed[key] = digest
+        if digest == original:
+            del self._changed[key]
+        self._states[frozenset(self._changed.items())] += 1
 
     def _need_writable(self) -> None:
         if not self.workspace.is_writable:

@@ -14,7 +14,7 @@ from tactician.runs import RunContext
 from tactician.tools import tool
 
 
-@tool(repeatable=True)
+@tool
 async def shell(session: CodingSession, context: RunContext, command: str, folder: str = ".") -> str:
     """Run a command of the shell in the workspace. It has no network, and ends after a few minutes.
 
@@ -29,7 +29,7 @@ async def shell(session: CodingSession, context: RunContext, command: str, folde
     return result.show(policy.max_output)
 
 
-@tool(repeatable=True)
+@tool
 async def run_tests(session: CodingSession, context: RunContext, arguments: str = "", folder: str = "") -> str:
     """Run the tests of the project. The result names each test that failed, with its place and its first lines.
 
@@ -47,7 +47,7 @@ async def run_tests(session: CodingSession, context: RunContext, arguments: str 
     return report.describe(session.policy.max_output)
 
 
-@tool(repeatable=True)
+@tool
 async def build(
     session: CodingSession, context: RunContext, step: Literal["build", "lint", "format"] = "build", folder: str = ""
 ) -> str:

@@ -20,7 +20,7 @@ _MAX_SYMBOLS: Final = 100
 _QUIET: Final = ("--no-ext-diff", "--no-textconv")
 
 
-@tool(blocking=True, repeatable=True)
+@tool(blocking=True)
 def git(
     session: CodingSession,
     action: Literal["status", "diff", "log", "show", "blame", "stage", "restore", "commit"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
@@ -90,13 +92,38 @@ def select_native_tools(
 
     reading = [bind(tool) for tool in _READING]
     editing = [bind(tool, require_approval) for tool in _EDITING] if is_writable else []
-    commands = [bind(tool, policy.needs_approval) for tool in _COMMANDS] if policy.mode != "never" else []
-    return (*reading, *editing, *commands, bind(git, _changes_history if require_approval else False))
+    history = bind(git, _changes_history if require_approval else False)
+    return (*reading, *editing, *bind_commands(policy, session), history)
 
 
-def select_minimal_tools(session: CodingSession | None = None) -> tuple[Tool, ...]:
-    """Return the tool that reads files."""
-    return (SessionTool(read_file, read_file.traits, session),)
+def select_tools(
+    backend: ToolBackend, policy: CommandPolicy, *, require_approval: bool = False, is_writable: bool = True
+) -> tuple[Tool, ...]:
+    """Return the tools of a backend that are known before a workspace is open; see `select_native_tools`."""
+    match resolve_backend(backend):
+        case ToolBackend.NATIVE:
+            return select_native_tools(policy, require_approval=require_approval, is_writable=is_writable)
+        case ToolBackend.MCP:
+            return bind_commands(policy)
+    return (SessionTool(read_file, read_file.traits),)
+
+
+def resolve_backend(backend: ToolBackend) -> ToolBackend:
+    """Return the backend that `AUTO` means on this machine; any other as it is."""
+    if backend is not ToolBackend.AUTO:
+        return backend
+    if os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and hasattr(os, "killpg"):
+        return ToolBackend.NATIVE
+    return ToolBackend.MCP if shutil.which("npx") else ToolBackend.MINIMAL
+
+
+def bind_commands(policy: CommandPolicy, session: CodingSession | None = None) -> tuple[Tool, ...]:
+    """Return the tools that run commands: none, when no commands may run."""
+    if policy.mode == "never":
+        return ()
+    return tuple(
+        SessionTool(tool, replace(tool.traits, needs_approval=policy.needs_approval), session) for tool in _COMMANDS
+    )
 
 
 def _changes_history(arguments: Mapping[str, object]) -> bool:

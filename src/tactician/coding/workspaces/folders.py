@@ -11,8 +11,9 @@ from typing_extensions import override
 
 from tactician.coding.errors import WorkspaceError
 from tactician.coding.workspaces.git import Git
-from tactician.coding.workspaces.locks import WorkspaceFolder, WorkspaceLock, WorkspaceRecord
+from tactician.coding.workspaces.locks import WorkspaceFolder, WorkspaceLock, WorkspaceRecord, remove_orphans
 from tactician.coding.workspaces.opened import OpenWorkspace
+from tactician.coding.workspaces.worktrees import remove_worktree
 
 _IDENTITY: Final = {f"GIT_{role}_{key}": "tactician" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
 
@@ -60,21 +61,26 @@ class FolderWorkspace(OpenWorkspace):
 
     @override
     def _remove_work(self) -> None:
-        shutil.rmtree(self._folder.find_history(self.record.name), ignore_errors=True)
-        if self.is_copy:
-            shutil.rmtree(self.path, ignore_errors=True)
+        remove_worktree(self._folder, self.record)
 
 
 def open_folder(
-    source: Path, *, is_copy: bool, is_writable: bool = True, name: str | None = None, folder: Path | None = None
+    source: Path,
+    *,
+    is_copy: bool,
+    is_writable: bool = True,
+    name: str | None = None,
+    run_id: str = "",
+    folder: Path | None = None,
 ) -> FolderWorkspace:
-    """Open a folder, or a copy of it.
+    """Open a folder, or a copy of it; the copy of a run, if the run has one already.
 
     Args:
         source: the folder.
-        is_copy: true to work in a copy, without links and without the repository of git.
+        is_copy: true to work in a copy, without the repository of git.
         is_writable: false for a folder that is only read.
         name: the name of a copy. A folder itself has one workspace at a time that may change it.
+        run_id: the durable run that owns it.
         folder: the folder for copies.
 
     Raises:
@@ -84,25 +90,31 @@ def open_folder(
     if not source.is_dir():
         raise WorkspaceError(f"{source} is not a folder: name the folder of a project.")
     place = WorkspaceFolder(source, folder)
-    name = name or ("in-place" if is_writable and not is_copy else secrets.token_hex(4))
+    remove_orphans(place, remove_worktree)
+    if not is_copy:
+        name = "in-place" if is_writable else f"read-{secrets.token_hex(4)}"
+    name = name or secrets.token_hex(4)
     lock = WorkspaceLock.acquire(place.find_lock(name))
-    record = WorkspaceRecord(name=name, source=str(source.resolve()), base="HEAD")
+    record, is_new = place.load(name), False
+    if record is None or not place.find_history(name).is_dir():
+        record, is_new = WorkspaceRecord(name=name, source=str(source.resolve()), base="HEAD", run_id=run_id), True
     opened = FolderWorkspace(place, record, lock, is_copy=is_copy, is_writable=is_writable)
+    if is_new:
+        _begin(opened, place)
+    return opened
+
+
+def _begin(opened: FolderWorkspace, place: WorkspaceFolder) -> None:
+    """Make the copy, and commit all files to the private repository, which the folder itself does not know of."""
+    place.save(opened.record)  # before there is anything that somebody would have to remove
+    git = opened.git
     try:
-        if is_copy and not opened.path.is_dir():
-            shutil.copytree(source, opened.path, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-        _record_beginning(opened.git)
-        return opened
+        if opened.is_copy:
+            shutil.copytree(opened.source, opened.path, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        Git(folder=opened.path).run("init", "--quiet", "--bare", str(git.git_dir))
+        git = git.with_variables(**_IDENTITY)
+        git.run("add", "--all", "--", ".")
+        git.run("commit", "--quiet", "--allow-empty", "--no-verify", "-m", "beginning")
     except BaseException:
         opened.remove()
         raise
-
-
-def _record_beginning(git: Git) -> None:
-    """Commit all files to the private repository, which the folder itself does not know of."""
-    assert git.git_dir is not None
-    shutil.rmtree(git.git_dir, ignore_errors=True)  # of a program that has died
-    Git(folder=git.folder).run("init", "--quiet", "--bare", str(git.git_dir))
-    git = git.with_variables(**_IDENTITY)
-    git.run("add", "--all", "--", ".")
-    git.run("commit", "--quiet", "--allow-empty", "--no-verify", "-m", "beginning")

@@ -74,8 +74,14 @@ class Git:
             WorkspaceError: when git fails, with its message.
             ConfigurationError: when git is not installed.
         """
-        settings = {**_QUIET, "safe.directory": "*", **dict.fromkeys(self._find_programs(), "")}
-        return self._call(arguments, settings, input, accepts)
+        return self._call(arguments, self._list_settings(), input, accepts)
+
+    def build_environment(self) -> dict[str, str]:
+        """Return the environment in which git, started by anything, runs nothing of what the repository names."""
+        return self._build_environment(self._list_settings())
+
+    def _list_settings(self) -> dict[str, str]:
+        return {**_QUIET, "safe.directory": "*", **dict.fromkeys(self._find_programs(), "")}
 
     def read(self, *arguments: str) -> str:
         """Run a command, and return its output as text, without the line break at the end."""

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -138,6 +138,23 @@ class WorkspaceFolder:
         for file in sorted(self.path.glob("*.json")) if self.path.is_dir() else ():
             if (record := self.load(file.stem)) is not None:
                 yield record
+
+
+def remove_orphans(place: WorkspaceFolder, remove: Callable[[WorkspaceFolder, WorkspaceRecord], None]) -> None:
+    """Remove the workspaces whose program has died, and which neither a person nor a run wants to keep.
+
+    Args:
+        place: the folder with the workspaces.
+        remove: function that removes the work of one of them.
+    """
+    for record in tuple(place.list_records()):
+        if record.is_kept or record.run_id:
+            continue
+        with suppress(WorkspaceLockedError):
+            lock = WorkspaceLock(place.find_lock(record.name))
+            remove(place, record)
+            place.remove_record(record.name)
+            lock.release(removes=True)
 
 
 def _find_state_folder() -> Path:

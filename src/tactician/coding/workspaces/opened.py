@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal, TypeAlias
 
 from tactician.coding.errors import WorkspaceError
+from tactician.coding.events import ChangeKind
 from tactician.coding.workspaces.git import Git, find_identity
 from tactician.coding.workspaces.locks import WorkspaceFolder, WorkspaceLock, WorkspaceRecord
 from tactician.frozen import frozen
 
-ChangeKind: TypeAlias = Literal["added", "modified", "deleted"]
 _KINDS: dict[str, ChangeKind] = {"A": "added", "D": "deleted"}
 
 
@@ -120,6 +120,7 @@ class OpenWorkspace(ABC):
 
     def keep(self) -> None:
         """End the work, and keep the workspace."""
+        self.record = replace(self.record, is_kept=True, run_id="")
         self._folder.save(self.record)
         self._lock.release()
 

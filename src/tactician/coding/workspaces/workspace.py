@@ -123,27 +123,34 @@ class Workspace:
         """The branch of a worktree; empty for other workspaces."""
         return self.opened.branch
 
-    def open(self, run_id: str = "") -> OpenWorkspace:
-        """Open the workspace, or continue in the worktree of a run.
+    def open(self, name: str | None = None, run_id: str = "") -> OpenWorkspace:
+        """Open the workspace, or continue in the workspace of a run.
 
         Args:
+            name: the name of a worktree or a copy that has no name of its own; a new one by default.
             run_id: the durable run that owns it.
 
         Raises:
             WorkspaceError: when it cannot be opened.
         """
         if self.kind == "worktree":
-            name = self.name or (f"run-{run_id}" if run_id else None)
             return open_worktree(
                 self.source,
                 base=self.base,
-                name=name,
+                name=self.name or name,
                 run_id=run_id,
                 folder=self.folder,
                 allows_lfs=self.allows_lfs,
             )
         writable, is_copy = self.kind != "read_only", self.kind == "directory"
-        return open_folder(self.source, is_copy=is_copy, is_writable=writable, name=self.name, folder=self.folder)
+        return open_folder(
+            self.source,
+            is_copy=is_copy,
+            is_writable=writable,
+            name=self.name or name,
+            run_id=run_id if is_copy else "",
+            folder=self.folder,
+        )
 
     async def __aenter__(self) -> Self:
         if self._is_open:
@@ -184,14 +191,14 @@ class Workspace:
         return self.opened.apply()
 
 
-async def open_aside(workspace: Workspace, run_id: str = "") -> OpenWorkspace:
+async def open_aside(workspace: Workspace, name: str | None = None, run_id: str = "") -> OpenWorkspace:
     """Open a workspace beside the event loop; a cancellation removes it again, unless a run owns it.
 
     Raises:
         WorkspaceError: when it cannot be opened.
     """
     return await run_or_undo(
-        asyncio.to_thread(workspace.open, run_id), lambda opened: asyncio.to_thread(opened.abandon)
+        asyncio.to_thread(workspace.open, name, run_id), lambda opened: asyncio.to_thread(opened.abandon)
     )
 
 

@@ -12,9 +12,9 @@ from typing import Final
 
 from typing_extensions import override
 
-from tactician.coding.errors import WorkspaceError, WorkspaceLockedError
+from tactician.coding.errors import WorkspaceError
 from tactician.coding.workspaces.git import Git, find_repository
-from tactician.coding.workspaces.locks import WorkspaceFolder, WorkspaceLock, WorkspaceRecord
+from tactician.coding.workspaces.locks import WorkspaceFolder, WorkspaceLock, WorkspaceRecord, remove_orphans
 from tactician.coding.workspaces.opened import OpenWorkspace
 
 BRANCHES: Final = "tactician/"
@@ -44,11 +44,6 @@ class Worktree(OpenWorkspace):
     @override
     def git_folders(self) -> tuple[Path, ...]:
         return (find_git_folder(self.source),)
-
-    @override
-    def keep(self) -> None:
-        self.record = replace(self.record, is_kept=True, run_id="")
-        super().keep()
 
     @override
     def _remove_work(self) -> None:
@@ -87,7 +82,7 @@ def open_worktree(
     """
     root = find_repository(source)
     place = WorkspaceFolder(root, folder)
-    remove_orphans(place)
+    remove_orphans(place, remove_worktree)
     name = name or secrets.token_hex(4)
     lock = WorkspaceLock.acquire(place.find_lock(name))
     try:
@@ -122,8 +117,12 @@ def _create(
 
 
 def remove_worktree(place: WorkspaceFolder, record: WorkspaceRecord) -> None:
-    """Remove a worktree with its branch, as far as they are there: a kill may have left parts."""
+    """Remove a worktree with its branch, or a copy, as far as they are there: a kill may have left parts."""
     git, path = Git(folder=Path(record.source)), place.find_work(record.name)
+    shutil.rmtree(place.find_history(record.name), ignore_errors=True)
+    if not record.branch:
+        shutil.rmtree(path, ignore_errors=True)
+        return
     for arguments in (("worktree", "unlock", str(path)), ("worktree", "remove", "--force", "--force", str(path))):
         git.try_read(*arguments)
     shutil.rmtree(path, ignore_errors=True)
@@ -139,18 +138,6 @@ def _remove_administration(git_folder: Path, path: Path) -> None:
         with suppress(OSError):
             if (entry / "gitdir").read_text().strip() == str(path / ".git"):
                 shutil.rmtree(entry, ignore_errors=True)
-
-
-def remove_orphans(place: WorkspaceFolder) -> None:
-    """Remove the worktrees whose program has died, and which nobody wants to keep."""
-    for record in tuple(place.list_records()):
-        if record.is_kept or record.run_id or not record.branch:
-            continue
-        with suppress(WorkspaceLockedError):
-            lock = WorkspaceLock(place.find_lock(record.name))
-            remove_worktree(place, record)
-            place.remove_record(record.name)
-            lock.release(removes=True)
 
 
 def list_worktrees(source: Path, folder: Path | None = None) -> Iterator[tuple[WorkspaceRecord, Path]]:
