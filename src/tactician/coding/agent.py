@@ -53,8 +53,8 @@ class CodingAgent(Agent[CodingOutput]):
         require_approval: wait for the approval of a person before each change of a file and each commit.
         verify: accept the answer only when the tests that failed before pass, and no other test fails.
         project: settings of the project that override the detected ones, such as `{"test_command": "make check"}`.
-        settings: the other settings of an `Agent`. `max_turns` is 75 by default; `tools` are further tools: one with the
-            name of a coding tool takes its place. `instructions` are added to the instructions for work on code.
+        settings: the other settings of an `Agent`. `max_turns` is 75 by default. `tools` are further tools: one with
+            the name of a coding tool takes its place. `instructions` are added to the instructions for work on code.
 
     Raises:
         DeclarationError: when a setting is not valid.
