@@ -307,8 +307,8 @@ class TurnLoop(Generic[T]):
         for call, result, tool in sorted(ends, key=_comes_after_handoffs):
             if isinstance(tool, Handoff):
                 messages = self._state.conversation.messages
-                own = self._context.with_model(self._model, self._options)
-                delegated = await hand_over(tool, call, self._name, messages, own)
+                turn_context = self._context.with_model(self._model, self._options)
+                delegated = await hand_over(tool, call, self._name, messages, turn_context)
                 return cast("RunResult[T]", delegated)  # it is of the type that the handoff promises
             if isinstance(tool, TaskOver):
                 return await self._create_acceptance().accept_text(call.arguments)

@@ -185,9 +185,9 @@ def _evaluate_call(node: ast.expr, scope: _Scope) -> object:
 
 def _is_instance(value: object, classes: ast.expr) -> bool:
     """Compare by the names of the value's classes, so that the classes need not be imported."""
-    own = {base.__name__ for base in type(value).__mro__}
+    base_names = {base.__name__ for base in type(value).__mro__}
     kinds = classes.elts if isinstance(classes, ast.Tuple) else [classes]
-    return any(isinstance(kind, ast.Name) and kind.id in own for kind in kinds)
+    return any(isinstance(kind, ast.Name) and kind.id in base_names for kind in kinds)
 
 
 def _evaluate_loop(loop: ast.GeneratorExp, scope: _Scope) -> Iterator[object]:
