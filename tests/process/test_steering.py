@@ -26,7 +26,7 @@ from tactician.process import AgentProcess, ProcessEnded, ProcessStarted
 from tactician.runs import RunContext
 from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
-from tactician.stores.document import Lease, StoredDocument
+from tactician.stores.document import Lease, StoredDocument, StoredStep
 from tactician.testing import ScriptedModel
 from tests.agents.running import steps
 from tests.support.stored import JsonStore, resume
