@@ -145,7 +145,7 @@ class _Worker:
         while jobs := self._take_jobs():
             try:
                 self._run(jobs)
-            except BaseException as error:  # whoever waits raises it
+            except BaseException as error:  # who waits raises it
                 for job in jobs:
                     job.fail(error)
             for loop, finished in _group_by_loop(jobs).items():
@@ -166,7 +166,7 @@ class _Worker:
         for job in jobs:
             try:
                 job.run(self._connection)
-            except BaseException as error:  # whoever waits raises it
+            except BaseException as error:  # who waits raises it
                 job.fail(error)
 
     def close(self) -> None:
