@@ -72,7 +72,7 @@ def _list_topics(rule: RuledRule) -> frozenset[str]:
             case Acts():
                 topics.add("any action")
             case Holds() | Outside():
-                topics.update(name for literals in atom.conditions for name in literals)
+                topics.update(name.removeprefix("not ") for literals in atom.conditions for name in literals)
     return frozenset(topics)
 
 
