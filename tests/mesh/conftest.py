@@ -10,9 +10,9 @@ import pytest
 
 from tests.stores import postgres
 from tests.stores.postgres import free_port
-from tests.support.brokers import Broker, nats_server, redis_server
+from tests.support.brokers import Broker, kafka_server, nats_server, redis_server, sqs_server
 
-TRANSPORTS = ("memory", "ws", "sqlite", "postgresql", "nats", "redis")
+TRANSPORTS = ("memory", "ws", "sqlite", "postgresql", "nats", "redis", "kafka", "sqs")
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +30,18 @@ def nats_broker() -> Iterator[Broker]:
 @pytest.fixture(scope="session")
 def redis_broker() -> Iterator[Broker]:
     with redis_server() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def kafka_broker() -> Iterator[Broker]:
+    with kafka_server() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def sqs_broker() -> Iterator[Broker]:
+    with sqs_server() as broker:
         yield broker
 
 

@@ -43,7 +43,8 @@ class MeshConnection:
         name: name of the client, which replies to requests are addressed to; a random name by default.
         realm: group of nodes under the same administration.
         key: key of the mesh, or several, newest first, while they are changed: messages are signed with the first.
-        store: store for values that are too large for a message; all nodes of the mesh need the same.
+        store: store for values that are too large for a message; all nodes of the mesh need the same. With Kafka, it
+            has the leases of messages, too.
         webhook_secrets: secrets by their names, with which a node signs the replies that it posts.
         clock: the time.
 
@@ -75,7 +76,7 @@ class MeshConnection:
         self.realm = realm
         self.clock = clock
         keys = [key] if isinstance(key, str) else list(key or ())
-        self.transport: Transport = open_transport(url, clock, keys=keys)
+        self.transport: Transport = open_transport(url, clock, keys=keys, store=store)
         self.directory = Directory(clock)
         self.calls = Calls()
         self.values = ValueStore(store)

@@ -96,6 +96,7 @@ class Node:
             )
         if max_concurrent < 1 or queue_limit < 0:
             raise ConfigurationError(f"node {name!r}: max_concurrent is at least 1, and queue_limit at least 0")
+        mesh.transport.use_store(platform.store)
         self.name = name
         self.instance = new_id()
         self.state = NodeState.STARTING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -60,9 +60,13 @@ class StoreTransport(Transport):
 
     async def send(self, queue: str, body: bytes) -> None:
         """Put a message into a queue."""
-        await self._save(
-            StoredDocument(collection=_QUEUES, id=new_id(), name=queue, body=_encode(body), due_at=AT_ONCE)
-        )
+        await self.add(queue, body, new_id())
+
+    async def add(self, queue: str, body: bytes, id: str) -> None:
+        """Put a message with an id into a queue, unless it is there already."""
+        document = StoredDocument(collection=_QUEUES, id=id, name=queue, body=_encode(body), due_at=AT_ONCE)
+        with suppress(DocumentConflictError):
+            await self._save(document)
         await self._signal(queue)
 
     async def receive(self, queue: str, *, limit: int, lease: float, wait: float) -> list[LeasedMessage]:
