@@ -16,9 +16,14 @@ TRANSPORTS = ("memory", "ws", "sqlite", "postgresql", "nats", "redis", "kafka", 
 
 
 @pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
+def postgres_server() -> Iterator[postgres.Server]:
     with postgres.running(postgres.installed()) as server:
-        yield f"postgresql://{server.address}/postgres"
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: postgres.Server) -> str:
+    return postgres_server.url
 
 
 @pytest.fixture(scope="session")

@@ -120,11 +120,15 @@ class MeshConnection:
                 return
             await self.transport.open()
             self._is_open = True
-            # The queue has to exist before anybody sends to it.
-            await self.transport.receive(self.reply_queue, limit=1, lease=_LEASE, wait=0.0)
-            self.spawn(self.receive_from(self.reply_queue, self._take))
-            if self.transport.has_topics:
-                await self._join()
+            try:
+                # The queue has to exist before anybody sends to it.
+                await self.transport.receive(self.reply_queue, limit=1, lease=_LEASE, wait=0.0)
+                self.spawn(self.receive_from(self.reply_queue, self._take))
+                if self.transport.has_topics:
+                    await self._join()
+            except BaseException:
+                await self.aclose()
+                raise
 
     async def _join(self) -> None:
         """Subscribe to the cards, and ask all nodes for theirs."""
@@ -289,6 +293,15 @@ class MeshConnection:
         return self._codec.decode(body)
 
     async def _read_cards(self, is_ready: asyncio.Event) -> None:
+        """Read the cards of the nodes, also while the broker restarts."""
+        while True:
+            try:
+                await self._read_cards_until_broken(is_ready)
+            except TransportError as error:
+                _logger.warning("%s: cards are read later: %s", self.name, error)
+                await self.clock.sleep(_PAUSE)
+
+    async def _read_cards_until_broken(self, is_ready: asyncio.Event) -> None:
         async with self.transport.subscribe(CARDS) as messages:
             is_ready.set()
             async for body in messages:
