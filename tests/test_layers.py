@@ -26,6 +26,8 @@ LATE = {
     "tactician.coding.tools.servers": "the extra `mcp`",
     "tactician.resilience": "limits of calls, which few programs set",
     "tactician.mesh.transports.nats": "the extra `nats`",
+    "tactician.mesh.transports.kafka": "the extra `kafka`",
+    "tactician.mesh.transports.sqs": "the extra `sqs`",
     "tactician.mesh.transports.websocket": "a server of aiohttp, which few meshes need",
     "tactician.mesh.transports.redis": "the extra `redis`",
     "tactician.mcp.bodies": "the extra `mcp`",

@@ -43,7 +43,8 @@ class MeshConnection:
         name: name of the client, which replies to requests are addressed to; a random name by default.
         realm: group of nodes under the same administration.
         key: key of the mesh, or several, newest first, while they are changed: messages are signed with the first.
-        store: store for values that are too large for a message; all nodes of the mesh need the same.
+        store: store for values that are too large for a message; all nodes of the mesh need the same. With Kafka, it
+            has the leases of messages, too.
         webhook_secrets: secrets by their names, with which a node signs the replies that it posts.
         clock: the time.
 
@@ -75,7 +76,7 @@ class MeshConnection:
         self.realm = realm
         self.clock = clock
         keys = [key] if isinstance(key, str) else list(key or ())
-        self.transport: Transport = open_transport(url, clock, keys=keys)
+        self.transport: Transport = open_transport(url, clock, keys=keys, store=store)
         self.directory = Directory(clock)
         self.calls = Calls()
         self.values = ValueStore(store)
@@ -119,11 +120,15 @@ class MeshConnection:
                 return
             await self.transport.open()
             self._is_open = True
-            # The queue has to exist before anybody sends to it.
-            await self.transport.receive(self.reply_queue, limit=1, lease=_LEASE, wait=0.0)
-            self.spawn(self.receive_from(self.reply_queue, self._take))
-            if self.transport.has_topics:
-                await self._join()
+            try:
+                # The queue has to exist before anybody sends to it.
+                await self.transport.receive(self.reply_queue, limit=1, lease=_LEASE, wait=0.0)
+                self.spawn(self.receive_from(self.reply_queue, self._take))
+                if self.transport.has_topics:
+                    await self._join()
+            except BaseException:
+                await self.aclose()
+                raise
 
     async def _join(self) -> None:
         """Subscribe to the cards, and ask all nodes for theirs."""
@@ -288,6 +293,15 @@ class MeshConnection:
         return self._codec.decode(body)
 
     async def _read_cards(self, is_ready: asyncio.Event) -> None:
+        """Read the cards of the nodes, also while the broker restarts."""
+        while True:
+            try:
+                await self._read_cards_until_broken(is_ready)
+            except TransportError as error:
+                _logger.warning("%s: cards are read later: %s", self.name, error)
+                await self.clock.sleep(_PAUSE)
+
+    async def _read_cards_until_broken(self, is_ready: asyncio.Event) -> None:
         async with self.transport.subscribe(CARDS) as messages:
             is_ready.set()
             async for body in messages:

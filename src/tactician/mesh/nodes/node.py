@@ -96,6 +96,7 @@ class Node:
             )
         if max_concurrent < 1 or queue_limit < 0:
             raise ConfigurationError(f"node {name!r}: max_concurrent is at least 1, and queue_limit at least 0")
+        mesh.transport.use_store(platform.store)
         self.name = name
         self.instance = new_id()
         self.state = NodeState.STARTING
@@ -257,8 +258,7 @@ class Node:
             return
         self.state = NodeState.DRAINING
         self._stop_worker.set()
-        with suppress(TransportError):
-            await self._announce()
+        await self._announce()
         if self._working is not None:
             ended = asyncio.Event()
             self._working.add_done_callback(lambda _: ended.set())
@@ -269,8 +269,7 @@ class Node:
         await asyncio.gather(*self._tasks, *filter(None, [self._working]), return_exceptions=True)
         await self._let_go()
         self.state = NodeState.STOPPED
-        with suppress(TransportError):
-            await self._announce()
+        await self._announce()
         self._stopped.set()
 
     def card(self) -> NodeCard:
@@ -352,7 +351,9 @@ class Node:
         return [name for name in self._platform.run_names if name not in full]
 
     async def _announce(self) -> None:
-        await self._mesh.publish_card(self.card())
+        """Publish the card; one that the broker does not take is followed by another."""
+        with suppress(TransportError):
+            await self._mesh.publish_card(self.card())
 
     def _announce_soon(self) -> None:
         if self.state is NodeState.READY:
@@ -361,8 +362,7 @@ class Node:
     async def _keep_announcing(self) -> None:
         while True:
             await pause(_ANNOUNCE_EVERY, self._clock)
-            with suppress(TransportError):
-                await self._announce()
+            await self._announce()
 
     async def _keep_sweeping(self) -> None:
         """Reply to requests whose runs have ended without an instance that noticed it."""
