@@ -37,6 +37,7 @@ from tactician.tools.groups import ToolSource, list_groups
 from tactician.tools.provider import OpenProviders
 
 if TYPE_CHECKING:
+    from tactician.planning import Objective
     from tactician.platform.conversations.answering import Requests
     from tactician.platform.conversations.conversations import Conversations
     from tactician.platform.conversations.process_conversations import ProcessConversations
@@ -64,6 +65,8 @@ class Platform(RegisteredAgents, RunControl):
             `ToolGroup` is made of.
         retention: age at which workers delete runs that have ended; they stay for ever by default.
         planning: limits of each decision of a planner; by default, those in `tactician.toml`.
+        objective: what plans are to save, where neither a process nor its agent says; as in `tactician.toml` by
+            default.
         clock: time of runs, timeouts, deadlines, pauses and events; a `FakeClock` in tests.
 
     Attributes:
@@ -79,6 +82,7 @@ class Platform(RegisteredAgents, RunControl):
         tool_groups: Iterable[ToolGroup] | Mapping[str, ToolSource] = (),
         retention: timedelta | None = None,
         planning: PlanningBudget | None = None,
+        objective: Objective | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         settings = {"store": store, "on_event": on_event, "clock": clock, "retention": retention}
@@ -92,7 +96,7 @@ class Platform(RegisteredAgents, RunControl):
             MemoryStore(clock=clock) if store is None else store,
             clock,
             EventBus(on_event),
-            *(() if planning is None else (PlanningSettings(planning),)),
+            *(() if planning is None and objective is None else (PlanningSettings(planning, objective),)),
         )
         services.is_durable = store is not None
         self._set_up(services, tool_groups, retention)
@@ -109,6 +113,7 @@ class Platform(RegisteredAgents, RunControl):
         self.retention = retention
         own_goals = ToolGroup(GOALS, lambda: self.goal_tools(remote=False), description=_GOALS)
         self.tool_groups.add([own_goals, *list_groups(tool_groups)])
+        services.find(PlanningSettings).read_experience = self.read_experience
         settings = find_settings()
         memory = None if settings is None else settings.platform.memory
         self._idle_messages = REMEMBERED_MESSAGES if memory is None else memory.messages
