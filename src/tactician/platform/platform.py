@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import cache, cached_property
@@ -38,6 +38,7 @@ from tactician.tools.provider import OpenProviders
 
 if TYPE_CHECKING:
     from tactician.planning import Objective
+    from tactician.planning.rules import Rule
     from tactician.platform.conversations.answering import Requests
     from tactician.platform.conversations.conversations import Conversations
     from tactician.platform.conversations.process_conversations import ProcessConversations
@@ -68,6 +69,8 @@ class Platform(RegisteredAgents, RunControl):
         objective: what plans are to save, where neither a process nor its agent says; as in `tactician.toml` by
             default.
         clock: time of runs, timeouts, deadlines, pauses and events; a `FakeClock` in tests.
+        rules: rules of `tactician.planning.rules` that all agents keep. A rule holds for each agent that has an
+            action, a tool or a task that the rule speaks of.
 
     Attributes:
         retention: the same.
@@ -84,6 +87,7 @@ class Platform(RegisteredAgents, RunControl):
         planning: PlanningBudget | None = None,
         objective: Objective | None = None,
         clock: Clock = SYSTEM_CLOCK,
+        rules: Sequence[Rule] = (),
     ) -> None:
         settings = {"store": store, "on_event": on_event, "clock": clock, "retention": retention}
         if any(value not in (None, SYSTEM_CLOCK) for value in settings.values()):  # else there is nothing to import
@@ -99,6 +103,10 @@ class Platform(RegisteredAgents, RunControl):
             *(() if planning is None and objective is None else (PlanningSettings(planning, objective),)),
         )
         services.is_durable = store is not None
+        if rules:
+            from tactician.platform.settings import read_rules
+
+            services.rules = read_rules(rules)
         self._set_up(services, tool_groups, retention)
 
     def _set_up(
