@@ -22,7 +22,7 @@ from tactician import (
     planned_agent,
 )
 from tactician.errors import ConfigurationError, DeclarationError
-from tactician.events import Event
+from tactician.events import Event, event_from_json, event_to_json
 from tactician.llm import Usage
 from tactician.llm.usage import ModelPrice
 from tactician.planning import MEASURED, Objective
@@ -134,7 +134,11 @@ async def test_a_plan_says_what_it_is_expected_to_take() -> None:
     await learn(platform)
     events: list[Event] = []
     await ask(platform, objective=Objective.DOLLARS, on_event=events.append)
-    expected = next(event.plan.expected for event in events if isinstance(event, PlanMade))
+    made = next(event for event in events if isinstance(event, PlanMade))
+    expected = made.plan.expected
+    restored = event_from_json(event_to_json(made))
+    assert isinstance(restored, PlanMade)
+    assert restored.plan.expected == expected
     assert (expected.success, expected.runs) == (1.0, 1)
     assert expected.makespan == pytest.approx(10)
     assert expected.dollars == pytest.approx(0.05)

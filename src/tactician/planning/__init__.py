@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tactician.planning.astar import AStarPlanner as AStarPlanner
     from tactician.planning.budget import PlanningBudget as PlanningBudget
     from tactician.planning.budget import SearchLimitExceeded as SearchLimitExceeded
-    from tactician.planning.forecast.estimates import RunEstimate as RunEstimate
+    from tactician.planning.estimates import RunEstimate as RunEstimate
     from tactician.planning.forecast.objectives import Objective as Objective
     from tactician.planning.hybrid import HybridPlanner as HybridPlanner
     from tactician.planning.model import MEASURED as MEASURED
@@ -38,7 +38,7 @@ else:
         {
             "tactician.planning.astar": "AStarPlanner",
             "tactician.planning.budget": "PlanningBudget SearchLimitExceeded",
-            "tactician.planning.forecast.estimates": "RunEstimate",
+            "tactician.planning.estimates": "RunEstimate",
             "tactician.planning.forecast.objectives": "Objective",
             "tactician.planning.hybrid": "HybridPlanner",
             "tactician.planning.model": "MEASURED Action Goal Plan",

@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from tactician.frozen import frozen
+from tactician.planning.estimates import RunEstimate
 from tactician.planning.world import WorldState
 
 if TYPE_CHECKING:
     from tactician.diagrams.diagram import Diagram
-    from tactician.planning.forecast.estimates import RunEstimate
     from tactician.planning.forecast.expectation import PlanExpectation
 
 MEASURED: Final[Literal["measured"]] = "measured"

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from tactician.errors import StoredStateError
 from tactician.frozen import frozen
-from tactician.planning.forecast.experience import Experience, Trial
+from tactician.planning.forecast.experience import Experience, RunTrial
 from tactician.process import AgentProcess
 from tactician.process.deciding.experience import ActionTrial, ExperienceTable, list_trials
 from tactician.process.idle import IdleProcess
@@ -77,7 +77,7 @@ class ExperienceReader:
 
     async def _list_parts(self, now: float) -> list[Measured]:
         """Return the experience with tools and models that had answered at a time, by the events in stored steps."""
-        trials: dict[tuple[Kind, str], list[Trial]] = defaultdict(list)
+        trials: dict[tuple[Kind, str], list[RunTrial]] = defaultdict(list)
         for record in await self._list_records():
             with suppress(StoredStateError):
                 for step in await self._runs.load_steps(record.run_id):
@@ -103,20 +103,20 @@ def _list_saved(data: Mapping[str, object]) -> Iterator[ActionTrial]:
         yield from list_trials(read_origin(data).agent, read_history(data))
 
 
-def _read_event(values: Mapping[str, object]) -> tuple[Kind, str, Trial] | None:
+def _read_event(values: Mapping[str, object]) -> tuple[Kind, str, RunTrial] | None:
     """Return the run of a tool or a model that an event reports as ended, if it does."""
     at, seconds = _find_number(values, "time"), _find_number(values, "seconds")
     match values:
         case {"type": "ToolReturned", "call": {"name": str(name)}, "result": {**result}}:
-            return "tool", name, Trial(at, seconds, 0.0, not result.get("is_error"))
+            return "tool", name, RunTrial(at, seconds, 0.0, not result.get("is_error"))
         case {"type": "TurnCompleted", "response": {"usage": {"model": str(name)} as usage}}:
-            return "model", name, Trial(at, seconds, _find_number(usage, "cost"), succeeded=True)
+            return "model", name, RunTrial(at, seconds, _find_number(usage, "cost"), succeeded=True)
         case {"type": "TurnFailed", "model": str(name)}:
-            return "model", name, Trial(at, seconds, 0.0, succeeded=False)
+            return "model", name, RunTrial(at, seconds, 0.0, succeeded=False)
         case {"type": "ModelReturned", "model": str(name)}:
             usage = values.get("usage")
             dollars = _find_number(usage, "cost") if isinstance(usage, Mapping) else 0.0
-            return "model", name, Trial(at, seconds, dollars, values.get("error") is None)
+            return "model", name, RunTrial(at, seconds, dollars, values.get("error") is None)
     return None
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tactician.errors import ConfigurationError
 from tactician.planning import Action, AStarPlanner, Goal, Objective, RunEstimate, WorldState
-from tactician.planning.forecast.experience import MOST_TRIALS, Experience, Trial
+from tactician.planning.forecast.experience import MOST_TRIALS, Experience, RunTrial
 from tests.support.effort import EFFORT
 
 MONTH = 30 * 24 * 3600.0
@@ -40,7 +40,7 @@ class Learner:
         self._ways = ways
         self._explores = explores
         self._chance = Random(f"chance {seed}")
-        self._trials: list[list[Trial]] = [[] for _ in ways]
+        self._trials: list[list[RunTrial]] = [[] for _ in ways]
         self.picked: list[int] = []
         self.regret = 0.0
 
@@ -60,7 +60,7 @@ class Learner:
         """Note a run of a way, at a price by chance."""
         way = self._ways[number]
         price = max(0.0, self._chance.gauss(way.dollars, way.deviation))
-        self._trials[number].append(Trial(float(len(self.picked)), 1.0, price, succeeded))
+        self._trials[number].append(RunTrial(float(len(self.picked)), 1.0, price, succeeded))
 
     def _choose(self, now: float) -> int:
         draw = Random(f"{self._seed} {now}")
@@ -120,24 +120,24 @@ def test_regret_stops_to_grow() -> None:
 
 
 def test_the_newest_runs_count_most() -> None:
-    cheap_first = [Trial(float(n), 1.0, 0.1 if n < 50 else 1.0, succeeded=True) for n in range(100)]
+    cheap_first = [RunTrial(float(n), 1.0, 0.1 if n < 50 else 1.0, succeeded=True) for n in range(100)]
     assert Experience.of(cheap_first, 100.0).dollars > 0.9
     assert Experience.of(reversed(cheap_first), 100.0).dollars == Experience.of(cheap_first, 100.0).dollars
 
 
 def test_old_runs_fade() -> None:
     """A run of a year ago hardly counts beside the run of today, and a single success is assumed without any."""
-    failed = Experience.of([Trial(0.0, 1.0, 0.0, succeeded=False)], 12 * MONTH)
+    failed = Experience.of([RunTrial(0.0, 1.0, 0.0, succeeded=False)], 12 * MONTH)
     assert failed.success > 0.99
-    assert Experience.of([Trial(0.0, 1.0, 0.0, succeeded=False)], 0.0).success == 0.5
+    assert Experience.of([RunTrial(0.0, 1.0, 0.0, succeeded=False)], 0.0).success == 0.5
     both = Experience.of(
-        [Trial(0.0, 9.0, 0.0, succeeded=True), Trial(12 * MONTH, 1.0, 0.0, succeeded=True)], 12 * MONTH
+        [RunTrial(0.0, 9.0, 0.0, succeeded=True), RunTrial(12 * MONTH, 1.0, 0.0, succeeded=True)], 12 * MONTH
     )
     assert both.seconds < 1.01
 
 
 def test_experience_is_bounded() -> None:
-    experience = Experience.of((Trial(float(n), 1.0, 0.0, succeeded=True) for n in range(10_000)), 10_000.0)
+    experience = Experience.of((RunTrial(float(n), 1.0, 0.0, succeeded=True) for n in range(10_000)), 10_000.0)
     assert experience.runs == MOST_TRIALS
     assert experience.trials[0].at == 9999.0
 
@@ -147,7 +147,7 @@ def test_nothing_is_expected_without_experience() -> None:
 
 
 def test_the_same_seed_draws_the_same() -> None:
-    experience = Experience.of([Trial(0.0, 2.0, 0.5, succeeded=True), Trial(1.0, 4.0, 0.7, succeeded=False)], 1.0)
+    experience = Experience.of([RunTrial(0.0, 2.0, 0.5, succeeded=True), RunTrial(1.0, 4.0, 0.7, succeeded=False)], 1.0)
     assert experience.sample(Random(1)) == experience.sample(Random(1))
     assert experience.sample(Random(1)) != experience.sample(Random(2))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol, Self
 
 from tactician.frozen import frozen
-from tactician.planning.forecast.estimates import RunEstimate
+from tactician.planning.estimates import RunEstimate
 from tactician.planning.forecast.scheduling import PlanScheduler
 
 NO_ESTIMATE: Final = RunEstimate()

@@ -8,7 +8,7 @@ from random import Random
 from typing import Final
 
 from tactician.frozen import frozen
-from tactician.planning.forecast.estimates import RunEstimate
+from tactician.planning.estimates import RunEstimate
 
 MOST_TRIALS: Final = 100
 """Number of runs of an action that count, the newest."""
@@ -24,7 +24,7 @@ _LEAST_DEVIATION: Final = 0.1
 
 
 @frozen
-class Trial:
+class RunTrial:
     """A run of an action, a tool or a model, as it was recorded.
 
     Attributes:
@@ -50,12 +50,12 @@ class Experience:
         by_model: the same by the models that were called.
     """
 
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[RunTrial, ...] = ()
     now: float = 0.0
     by_model: tuple[tuple[str, Experience], ...] = ()
 
     @staticmethod
-    def of(trials: Iterable[Trial], now: float) -> Experience:
+    def of(trials: Iterable[RunTrial], now: float) -> Experience:
         """Return the experience of trials in any order."""
         newest = sorted(trials, key=lambda trial: trial.at, reverse=True)
         return Experience(tuple(newest[:MOST_TRIALS]), now)

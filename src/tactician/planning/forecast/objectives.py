@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from tactician.amounts import need_amount
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
-from tactician.planning.forecast.estimates import RunEstimate
+from tactician.planning.estimates import RunEstimate
 from tactician.planning.model import Action
 from tactician.planning.world import WorldState
 

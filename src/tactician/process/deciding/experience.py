@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from tactician.frozen import frozen
-from tactician.planning.forecast.experience import Experience, Trial
+from tactician.planning.forecast.experience import Experience, RunTrial
 from tactician.process.state.state import ActionRun
 
 _INTERRUPTED = "cancelled"
@@ -26,7 +26,7 @@ class ActionTrial:
 
     agent: str
     action: str
-    trial: Trial
+    trial: RunTrial
     gave: bool
     models: tuple[str, ...]
 
@@ -36,7 +36,7 @@ def list_trials(agent: str, history: Iterable[ActionRun]) -> Iterator[ActionTria
     for run in history:
         if run.error != _INTERRUPTED:
             usage = run.usage
-            trial = Trial(run.started_at + run.seconds, run.seconds, usage.known_cost, run.error is None)
+            trial = RunTrial(run.started_at + run.seconds, run.seconds, usage.known_cost, run.error is None)
             yield ActionTrial(agent, run.action, trial, bool(run.outputs), tuple(run.tally.by_model))
         for child in run.children:
             yield from list_trials(child.agent, child.history)
@@ -88,7 +88,7 @@ class ExperienceTable:
         """Return the experience; a run without an object has failed, where other runs of the action gave any."""
         gives = any(trial.gave for trial in trials)
         judged = (
-            Trial(each.trial.at, each.trial.seconds, each.trial.dollars, each.trial.succeeded and each.gave >= gives)
+            RunTrial(each.trial.at, each.trial.seconds, each.trial.dollars, each.trial.succeeded and each.gave >= gives)
             for each in trials
         )
         return Experience.of(judged, self.now)
