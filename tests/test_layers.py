@@ -24,6 +24,7 @@ LATE = {
     "tactician.serve.a2a.grpc_server": "the extra `a2a-grpc`",
     "tactician.serve.ag_ui": "the extra `ag-ui`",
     "tactician.coding.tools.servers": "the extra `mcp`",
+    "tactician.planning.forecast": "plans whose actions have estimates, and objectives",
     "tactician.resilience": "limits of calls, which few programs set",
     "tactician.mesh.transports.nats": "the extra `nats`",
     "tactician.mesh.transports.kafka": "the extra `kafka`",

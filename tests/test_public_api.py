@@ -101,8 +101,8 @@ PUBLIC = {
     "tactician.mcp": "filesystem git McpError McpProgress McpServer",
     "tactician.mesh": "Delivery Mesh Node Priority",
     "tactician.planning": """
-        Action AStarPlanner Goal HybridPlanner Plan PlanningBudget SearchLimitExceeded UNKNOWN UtilityPlanner Verdict
-        WorldState
+        Action AStarPlanner Goal HybridPlanner MEASURED Objective Plan PlanningBudget RunEstimate SearchLimitExceeded
+        UNKNOWN UtilityPlanner Verdict WorldState
     """,
     "tactician.platform": """
         Autonomy Platform replay_events Request RunReader RunTree RunView SupervisorInvocation Worker

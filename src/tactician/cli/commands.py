@@ -14,8 +14,9 @@ from tactician.cli.a2a_command import a2a
 from tactician.cli.blueprints import blueprints
 from tactician.cli.chat_command import chat
 from tactician.cli.code_command import code
-from tactician.cli.console import AgentName, Debug, File, out
+from tactician.cli.console import AgentName, Debug, File, StoreUrl, out
 from tactician.cli.drawing import build_agent_tree, describe_kind
+from tactician.cli.experience import ObjectiveName, experience, price_agents
 from tactician.cli.fork_command import fork
 from tactician.cli.group import create_group
 from tactician.cli.inspection import show
@@ -41,7 +42,7 @@ from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.text import escape_controls
 
 app = create_group()
-for command in (run, shell, chat, ps, show, trace, respond, resume, fork, kill, prune, worker, serve, node):
+for command in (run, shell, chat, ps, show, experience, trace, respond, resume, fork, kill, prune, worker, serve, node):
     app.command()(command)
 app.add_typer(blueprints)
 app.add_typer(a2a)
@@ -61,12 +62,17 @@ def plan(
     ] = False,
     as_mermaid: Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid flowchart instead.")] = False,
     search: Annotated[bool, typer.Option("--search", help="Show how the best plan and its bound met.")] = False,
+    store: StoreUrl = None,
+    objective: ObjectiveName = None,
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE.svg", help="Draw the search for the first goal as an SVG.")
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Show the plans of a planned agent, with the inputs and outputs of each action; with -v also why."""
+    """Show the plans of a planned agent, with the inputs and outputs of each action; with -v also why.
+
+    With --store, also what they are expected to take, by the runs in the store.
+    """
     loaded = load_agents(file)
     agents = {**loaded.everything, **loaded.component_agents}
     planned = {name: spec for name, runnable in agents.items() if (spec := planned_spec(runnable)) is not None}
@@ -77,7 +83,8 @@ def plan(
             f"{agent} is no planned agent, and has no plan. Planned agents in {file}: {', '.join(planned)}."
         )
     is_single = agent is not None or picture is not None
-    for spec in [choose_agent(planned, agent, file)] if is_single else planned.values():
+    chosen = [choose_agent(planned, agent, file)] if is_single else [*planned.values()]
+    for spec in price_agents(chosen, store, objective):
         if as_mermaid:
             print(escape_controls(to_mermaid(draw_agent(spec))))
         else:

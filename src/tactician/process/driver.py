@@ -155,6 +155,9 @@ class Driver:
             state.end(ProcessStatus.TERMINATED, limit)
             return ()
         self._activity = _PLANNING
+        if selector.refusal is not None:
+            state.end(ProcessStatus.TERMINATED, selector.refusal)
+            return ()
         selector.follow(plan)
         if not (actions := selector.select(plan, world)):  # a planner that does not know the rules
             state.declined, state.replans = plan.actions[0], state.replans + 1

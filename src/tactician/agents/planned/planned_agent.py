@@ -39,6 +39,7 @@ from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from tactician.diagrams.diagram import Diagram
+    from tactician.planning import Objective
     from tactician.planning.rules import Rule
 
 T = TypeVar("T")
@@ -55,6 +56,7 @@ class AgentDeclaration:
     description: str
     planner: Planner | str
     planning: PlanningBudget | None
+    objective: Objective | None
     rules: tuple[Rule, ...]
     source: Source
     added: frozenset[str]
@@ -71,6 +73,7 @@ class AgentDeclaration:
                 self.description,
                 self.planner,
                 planning=self.planning,
+                objective=self.objective,
                 rules=self.rules,
                 needs_goal=needs_goal,
             )
