@@ -14,6 +14,7 @@ from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError,
 from tactician.runs.context.context import RunContext
 from tactician.runs.context.step_events import StepEvents
 from tactician.runs.context.telemetry import find_trace_parent
+from tactician.runs.life.withdrawals import save_withdrawals
 from tactician.runs.outcomes.budget import NOTHING_SPENT, Spent
 from tactician.runs.outcomes.errors import RunKilledError
 from tactician.runs.outcomes.result import RunResult
@@ -497,5 +498,6 @@ async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
         header = replace(record.header, pending=(), failure=escape_invalid(reason))
         with suppress(RunConflictError):
             await runs.save(replace(record, status=RunStatus.KILLED, header=header, wakes_at=None))
+            await save_withdrawals(store, record.header.pending)
             return True
     raise RunConflictError(f"{run_id} changes too fast to be killed: try again")
