@@ -154,6 +154,7 @@ declare_modules(
             "tactician.loop.events tactician.mcp.events tactician.mesh.events tactician.process.state.events "
             "tactician.runs.outcomes.events tactician.tools.artifacts"
         ),
+        "kinds of blueprints": "tactician.mesh.blueprints",
         "telemetry": "tactician.integrations.otel",
         "mcp servers": "tactician.mcp.settings",
         "references to libraries": "tactician.rag.entries",

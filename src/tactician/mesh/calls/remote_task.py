@@ -40,7 +40,7 @@ class RemoteTaskRunnable(BaseRunnable[object]):
 
     def __init__(self, source: MeshSource, capability: str, options: MeshCallOptions, description: str = "") -> None:
         self.name = capability
-        self.description = description or f"Asks {options.on or 'another program'} for {capability}."
+        self.description = description or describe_task(capability, options)
         self.source = source
         self.capability = capability
         self.options = options
@@ -84,3 +84,8 @@ class RemoteTaskRunnable(BaseRunnable[object]):
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         channel = MeshChannel(self.capability, self.options, self.source.resolve(context), context)
         return await RemoteTask(self.name, channel, context).run(input)
+
+
+def describe_task(capability: str, options: MeshCallOptions) -> str:
+    """Return the purpose of a task that nobody has described."""
+    return f"Asks {options.on or 'another program'} for {capability}."
