@@ -24,6 +24,7 @@ LATE = {
     "tactician.serve.a2a.grpc_server": "the extra `a2a-grpc`",
     "tactician.serve.ag_ui": "the extra `ag-ui`",
     "tactician.resilience": "limits of calls, which few programs set",
+    "tactician.runs.life.withdrawals": "runs that are killed, which few programs do",
     "tactician.mesh.transports.nats": "the extra `nats`",
     "tactician.mesh.transports.redis": "the extra `redis`",
     "tactician.mcp.bodies": "the extra `mcp`",

@@ -14,7 +14,6 @@ from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError,
 from tactician.runs.context.context import RunContext
 from tactician.runs.context.step_events import StepEvents
 from tactician.runs.context.telemetry import find_trace_parent
-from tactician.runs.life.withdrawals import save_withdrawals
 from tactician.runs.outcomes.budget import NOTHING_SPENT, Spent
 from tactician.runs.outcomes.errors import RunKilledError
 from tactician.runs.outcomes.result import RunResult
@@ -487,6 +486,8 @@ async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
         RunNotFoundError: when the store has no run with this id.
         RunConflictError: when the run changes too fast.
     """
+    from tactician.runs.life.withdrawals import save_withdrawals
+
     runs = RunStore(store)
     for _ in range(_KILL_ATTEMPTS):
         record = await runs.load_readable(run_id)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
-from pydantic import JsonValue
+import pydantic
 
 from tactician.errors import DocumentConflictError
 from tactician.runs.outcomes.suspension import PendingRequest
@@ -31,7 +31,7 @@ async def save_withdrawals(store: DocumentStore, pending: Iterable[PendingReques
             await store.save(document)
 
 
-async def claim_withdrawal(store: DocumentStore, sender: str, owner: str) -> tuple[Lease, JsonValue] | None:
+async def claim_withdrawal(store: DocumentStore, sender: str, owner: str) -> tuple[Lease, pydantic.JsonValue] | None:
     """Claim a message that a sender has to send; `finish_withdrawal` ends the claim, else it is sent again.
 
     Args:
