@@ -26,6 +26,7 @@ LATE = {
     "tactician.resilience": "limits of calls, which few programs set",
     "tactician.runs.life.withdrawals": "runs that are killed, which few programs do",
     "tactician.mesh.transports.nats": "the extra `nats`",
+    "tactician.mesh.transports.websocket": "a server of aiohttp, which few meshes need",
     "tactician.mesh.transports.redis": "the extra `redis`",
     "tactician.mcp.bodies": "the extra `mcp`",
     "tactician.integrations.otel.listener": "the extra `otel`",
