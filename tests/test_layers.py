@@ -18,6 +18,7 @@ ROOF = "tactician"  # resolves its names lazily, and everything may import it
 LATE = {
     "tactician.a2a.channel": "the extra `a2a`",
     "tactician.a2a.connection": "the extra `a2a`",
+    "tactician.evals.terminal": "tables for people, which few programs print",
     "tactician.a2a.grpc_transport": "the extra `a2a-grpc`",
     "tactician.serve.a2a": "the extra `a2a`",
     "tactician.serve.a2a.grpc_server": "the extra `a2a-grpc`",
@@ -25,6 +26,7 @@ LATE = {
     "tactician.resilience": "limits of calls, which few programs set",
     "tactician.runs.life.withdrawals": "runs that are killed, which few programs do",
     "tactician.mesh.transports.nats": "the extra `nats`",
+    "tactician.mesh.transports.websocket": "a server of aiohttp, which few meshes need",
     "tactician.mesh.transports.redis": "the extra `redis`",
     "tactician.mcp.bodies": "the extra `mcp`",
     "tactician.integrations.otel.listener": "the extra `otel`",
@@ -54,6 +56,7 @@ LATE = {
     "tactician.diagrams": "drawings, which notebooks and few programs show",
     "tactician.loop": "streams of text, which few programs need",
     "tactician.planning.rules": "rules, which few agents have",
+    "tactician.planning.ruling.calls": "rules, which few agents have",
     "tactician.planning.ruling.progress": "rules, which few agents have",
     "tactician.planning.ruling.view": "rules, which few agents have",
     "tactician.agents.planned.rule_names": "rules, which few agents have",
