@@ -67,7 +67,7 @@ def read_mesh_keys(variable: str = KEY_VARIABLE) -> list[str]:
 
 
 class OpenMeshes:
-    """Meshes of a platform: those of its nodes, and those that its runs have opened, which the platform closes."""
+    """Meshes of a platform: its nodes use them, or its runs have opened them, and the platform closes the latter."""
 
     def __init__(self) -> None:
         self._meshes: dict[MeshConnection, asyncio.AbstractEventLoop] = {}

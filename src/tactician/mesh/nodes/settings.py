@@ -37,7 +37,7 @@ class NodeOptions(TypedDict, total=False):
 
 @frozen(kw_only=True)
 class NodeSettings:
-    """Options of a node, with their defaults. The attributes are those of `NodeOptions`.
+    """Options of a node, with their defaults. See `NodeOptions` for the attributes.
 
     Raises:
         ConfigurationError: when a number is too small.
