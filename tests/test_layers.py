@@ -26,6 +26,7 @@ LATE = {
     "tactician.coding.tools.servers": "the extra `mcp`",
     "tactician.planning.forecast": "plans whose actions have estimates, and objectives",
     "tactician.resilience": "limits of calls, which few programs set",
+    "tactician.runs.life.withdrawals": "runs that are killed, which few programs do",
     "tactician.mesh.transports.nats": "the extra `nats`",
     "tactician.mesh.transports.kafka": "the extra `kafka`",
     "tactician.mesh.transports.sqs": "the extra `sqs`",
