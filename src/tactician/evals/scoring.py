@@ -89,6 +89,8 @@ class TrialScorer:
         if progress.pending:
             prompts = (request.prompt.partition("\n")[0] for request in progress.pending)
             return WaitingCase(trial.name, progress.run_id, tuple(prompts))
+        if progress.waiting:
+            return replace(progress.waiting[0], name=trial.name)
         return _create_entry(trial, progress, reported)
 
     def _find_limit(self, reported: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any]) -> str | None:
@@ -114,6 +116,9 @@ class TrialScorer:
             events=tuple(progress.events),
             tally=progress.tally,
             run=progress.judging,
+            platform=progress.platform,
+            key=trial.key,
+            waiting=progress.waiting,
             seed=trial.seed,
         )
 
