@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from tactician.evals.context import EvalContext as EvalContext
     from tactician.evals.datasets import EVALUATORS as EVALUATORS
     from tactician.evals.datasets import load_dataset as load_dataset
+    from tactician.evals.dialogues import DialogueTranscript as DialogueTranscript
+    from tactician.evals.dialogues import SimulatedDialogue as SimulatedDialogue
+    from tactician.evals.dialogues import SimulatedUser as SimulatedUser
     from tactician.evals.differences import ReportComparison as ReportComparison
     from tactician.evals.evaluation import evaluate as evaluate
     from tactician.evals.evaluation import evaluate_sync as evaluate_sync
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
     from tactician.evals.evaluators.teams import Reviewed as Reviewed
     from tactician.evals.evaluators.teams import TasksDone as TasksDone
     from tactician.evals.evaluators.tools import ToolsCalled as ToolsCalled
+    from tactician.evals.plans import evaluate_plans as evaluate_plans
+    from tactician.evals.plans import evaluate_plans_sync as evaluate_plans_sync
+    from tactician.evals.recorded import cases_from_conversations as cases_from_conversations
+    from tactician.evals.recorded import cases_from_runs as cases_from_runs
     from tactician.evals.report import EvalReport as EvalReport
     from tactician.evals.statistics import ScoreComparison as ScoreComparison
     from tactician.evals.statistics import compare_scores as compare_scores
@@ -41,6 +48,7 @@ else:
             "tactician.evals.comparison": "compare_reports",
             "tactician.evals.context": "EvalContext",
             "tactician.evals.datasets": "EVALUATORS load_dataset",
+            "tactician.evals.dialogues": "DialogueTranscript SimulatedDialogue SimulatedUser",
             "tactician.evals.differences": "ReportComparison",
             "tactician.evals.evaluation": "evaluate evaluate_sync",
             "tactician.evals.evaluators.answers": "Cheaper Faster Schema Similar",
@@ -50,6 +58,8 @@ else:
             "tactician.evals.evaluators.plans": "PlanAvoids PlanCost PlanOrder PlanUses Replans RulesHeld",
             "tactician.evals.evaluators.teams": "HandedTo Reviewed TasksDone",
             "tactician.evals.evaluators.tools": "ToolsCalled",
+            "tactician.evals.plans": "evaluate_plans evaluate_plans_sync",
+            "tactician.evals.recorded": "cases_from_conversations cases_from_runs",
             "tactician.evals.report": "EvalReport",
             "tactician.evals.statistics": "ScoreComparison compare_scores",
             "tactician.evals.trials": "TrialSeed",

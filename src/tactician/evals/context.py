@@ -65,7 +65,7 @@ class EvalContext(EvaluatorContext[Any, Any, Any]):
 
     @cached_property
     def actions(self) -> tuple[str, ...]:
-        """The actions that ran, or those of the plan, where it was only planned."""
+        """The actions that ran, or, where it was only planned, the actions of the plan."""
         if self.plan is not None:
             return tuple(action.name for action in self.plan.actions)
         return tuple(event.action for event in self.list_events(ActionStarted))

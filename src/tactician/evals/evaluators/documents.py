@@ -27,12 +27,12 @@ class Retrieved(Evaluator[Any, Any, Any]):
         self.documents = list_names("Retrieved", documents)
 
     def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
-        """Return the share of the documents that were found, and the share of what was found that is wanted."""
+        """Return the share of the documents that were found, and the share of what was found that is expected."""
         hits = list_hits(read_context(ctx))
-        found = [wanted for wanted in self.documents if any(is_document(hit, wanted) for hit in hits)]
-        useful = [hit for hit in hits if any(is_document(hit, wanted) for wanted in self.documents)]
-        missing = ", ".join(wanted for wanted in self.documents if wanted not in found)
-        recall = EvaluationReason(len(found) / len(self.documents), f"not found: {missing}" if missing else None)
+        retrieved = [expected for expected in self.documents if any(is_document(hit, expected) for hit in hits)]
+        useful = [hit for hit in hits if any(is_document(hit, expected) for expected in self.documents)]
+        missing = ", ".join(expected for expected in self.documents if expected not in retrieved)
+        recall = EvaluationReason(len(retrieved) / len(self.documents), f"not found: {missing}" if missing else None)
         return {
             "Retrieved recall": recall,
             "Retrieved precision": EvaluationReason(len(useful) / len(hits) if hits else 0.0),
@@ -64,9 +64,9 @@ class Cites(Evaluator[Any, Any, Any]):
         for each in cited:
             if each not in ids:
                 yield f"{each} was not found by any search"
-        for wanted in self.documents:
-            if not any(is_document(hit, wanted) for hit in known):
-                yield f"{wanted} is not cited"
+        for expected in self.documents:
+            if not any(is_document(hit, expected) for hit in known):
+                yield f"{expected} is not cited"
 
 
 def list_hits(context: EvalContext) -> list[tuple[str, str]]:
@@ -75,6 +75,6 @@ def list_hits(context: EvalContext) -> list[tuple[str, str]]:
     return list(dict.fromkeys(hit for event in events for hit in event.found))
 
 
-def is_document(hit: tuple[str, str], wanted: str) -> bool:
-    """Return whether a chunk is the wanted document, or part of it."""
-    return wanted in hit or hit[1].endswith(f"/{wanted.lstrip('/')}")
+def is_document(hit: tuple[str, str], expected: str) -> bool:
+    """Return whether a chunk is the expected document, or part of it."""
+    return expected in hit or hit[1].endswith(f"/{expected.lstrip('/')}")

@@ -33,9 +33,9 @@ def list_names(evaluator: str, names: Sequence[object]) -> tuple[str, ...]:
     return listed
 
 
-def is_action(name: str, wanted: str) -> bool:
+def is_action(name: str, expected: str) -> bool:
     """Return whether an action has a name, with or without the class before it."""
-    return name == wanted or name.endswith(f".{wanted}")
+    return name == expected or name.endswith(f".{expected}")
 
 
 @dataclass(repr=False, init=False)
@@ -50,8 +50,8 @@ class PlanUses(Evaluator[Any, Any, Any]):
     def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> EvaluationReason:
         """Return whether the run or the plan uses all of them."""
         used = read_context(ctx).actions
-        missing = [wanted for wanted in self.actions if not any(is_action(name, wanted) for name in used)]
-        return judge_problems(f"{wanted} is not in {_show(used)}" for wanted in missing)
+        missing = [expected for expected in self.actions if not any(is_action(name, expected) for name in used)]
+        return judge_problems(f"{expected} is not in {_show(used)}" for expected in missing)
 
 
 @dataclass(repr=False, init=False)
@@ -66,8 +66,8 @@ class PlanAvoids(Evaluator[Any, Any, Any]):
     def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> EvaluationReason:
         """Return whether the run or the plan uses none of them."""
         used = read_context(ctx).actions
-        present = [wanted for wanted in self.actions if any(is_action(name, wanted) for name in used)]
-        return judge_problems(f"{wanted} is in {_show(used)}" for wanted in present)
+        present = [expected for expected in self.actions if any(is_action(name, expected) for name in used)]
+        return judge_problems(f"{expected} is in {_show(used)}" for expected in present)
 
 
 @dataclass(repr=False, init=False)
@@ -85,9 +85,9 @@ class PlanOrder(Evaluator[Any, Any, Any]):
 
     def _find_problems(self, used: Sequence[str]) -> Iterator[str]:
         following = iter(used)
-        for wanted in self.actions:
-            if not any(is_action(name, wanted) for name in following):
-                yield f"{wanted} does not come in this order in {_show(used)}"
+        for expected in self.actions:
+            if not any(is_action(name, expected) for name in following):
+                yield f"{expected} does not come in this order in {_show(used)}"
                 return
 
 

@@ -48,7 +48,9 @@ class TasksDone(Evaluator[Any, Any, Any]):
         context = read_context(ctx)
         done = {event.task_id for event in context.events if isinstance(event, TaskCompleted | TaskRestored)}
         shown = ", ".join(sorted(done)) or "no task"
-        return judge_problems(f"{wanted} was not completed, only {shown}" for wanted in self.ids if wanted not in done)
+        return judge_problems(
+            f"{expected} was not completed, only {shown}" for expected in self.ids if expected not in done
+        )
 
 
 @suggest_options

@@ -105,7 +105,7 @@ def _pair(
     if not often:
         return [], [call for call in calls if not any(_fits(call, each) for each in expected)]
     rest, missing = list(calls), []
-    for each in sorted(expected, key=lambda one: -len(one[1])):
+    for each in sorted(expected, key=lambda pair: -len(pair[1])):
         match = next((call for call in rest if _fits(call, each)), None)
         if match is None:
             missing.append(each)
