@@ -75,8 +75,11 @@ PUBLIC = {
     """,
     "tactician.ensemble.delegation": "allow modify reject",
     "tactician.evals": """
-        compare_reports compare_scores EvalContext EvalReport evaluate evaluate_sync ReportComparison ScoreComparison
-        TrialSeed
+        cases_from_conversations cases_from_runs Cheaper Cites compare_reports compare_scores
+        DialogueTranscript EvalContext EvalReport evaluate evaluate_plans evaluate_plans_sync evaluate_sync
+        EVALUATORS Faster HandedTo Judge load_dataset PersonJudge PlanAvoids PlanCost PlanOrder PlanUses
+        Replans ReportComparison Retrieved Reviewed RulesHeld Schema ScoreComparison Similar SimulatedDialogue
+        SimulatedUser TasksDone ToolsCalled TrialSeed
     """,
     "tactician.events": "Event event_from_json event_to_json EventLog read_event_log subscribe_everywhere",
     "tactician.guardrails": """

@@ -16,6 +16,7 @@ from tactician.cli.chat_command import chat
 from tactician.cli.code_command import code
 from tactician.cli.console import AgentName, Debug, File, StoreUrl, out
 from tactician.cli.drawing import build_agent_tree, describe_kind
+from tactician.cli.eval_command import evaluations
 from tactician.cli.experience import ObjectiveName, experience, price_agents
 from tactician.cli.fork_command import fork
 from tactician.cli.group import create_group
@@ -49,6 +50,7 @@ app.add_typer(a2a)
 app.add_typer(skills)
 app.add_typer(mcp)
 app.add_typer(mesh)
+app.add_typer(evaluations)
 app.add_typer(rag)
 app.add_typer(code)
 

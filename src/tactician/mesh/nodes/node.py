@@ -75,26 +75,10 @@ class Node:
                 "A node needs a platform with a store: Platform(store=SqliteStore(...)), or "
                 "Platform(store=MemoryStore()) when runs may be lost with the program."
             )
-<<<<<<< HEAD
-        if max_concurrent < 1 or queue_limit < 0:
-            raise ConfigurationError(f"node {name!r}: max_concurrent is at least 1, and queue_limit at least 0")
         mesh.transport.use_store(platform.store)
-        self.name = name
-        self.instance = new_id()
-        self.state = NodeState.STARTING
-        self._platform = platform
-        self._mesh = mesh
-        self._clock = mesh.clock
-        self._queue_limit = queue_limit
-        self._is_shareable = shareable
-        self._tiers = dict(tiers or {})
-        self._lease = lease.total_seconds()
-        self._acknowledges_at_once = _is_shared(platform) if shares_store is None else shares_store
-=======
         self.name, self.instance, self.state = name, new_id(), NodeState.STARTING
         self._settings = NodeSettings(**options)
         self._platform, self._mesh = platform, mesh
->>>>>>> wt-mesh
         self._offers: dict[str, OfferedRunnable] = {}
         self._ledger = RequestLedger(platform.store, name)
         self._load = NodeLoad(self._settings.max_concurrent, mesh.clock)
@@ -265,19 +249,8 @@ class Node:
             await self._stopped.wait()
             return
         self.state = NodeState.DRAINING
-<<<<<<< HEAD
-        self._stop_worker.set()
         await self._announce()
-        if self._working is not None:
-            ended = asyncio.Event()
-            self._working.add_done_callback(lambda _: ended.set())
-            if not await wait_for_event(ended, timeout, self._clock):
-                self._working.cancel()
-=======
-        with suppress(TransportError):
-            await self._announce()
         await self._work.stop(timeout)
->>>>>>> wt-mesh
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -315,44 +288,5 @@ class Node:
 
     async def _keep_announcing(self) -> None:
         while True:
-<<<<<<< HEAD
-            await pause(_ANNOUNCE_EVERY, self._clock)
-            await self._announce()
-
-    async def _keep_sweeping(self) -> None:
-        """Reply to requests whose runs have ended without an instance that noticed it."""
-        while True:
-            try:
-                while (claimed := await self._ledger.claim_forgotten(self.instance)) is not None:
-                    await self._report_key(claimed[0].request.run_key)
-            except StoreError as error:
-                _logger.warning("%s: %s", self.name, error)
-            await pause(_SWEEP_EVERY, self._clock)
-
-    async def _keep_leases(self) -> None:
-        """Extend the leases of messages whose replies were not sent."""
-        while True:
-            await pause(self._lease / 3, self._clock)
-            for leased in tuple(self._held.values()):
-                with suppress(TransportError):
-                    await self._mesh.transport.extend(leased, self._lease)
-
-
-class _Starter:
-    """Listener that notes the start of requests for a capability."""
-
-    def __init__(self, load: NodeLoad, capability: str) -> None:
-        self._load = load
-        self._capability = capability
-
-    def __call__(self, run_key: str) -> None:
-        self._load.start(run_key, self._capability)
-
-
-def _is_shared(platform: Platform) -> bool:
-    return type(platform.store).__name__ == "PostgresStore"
-=======
             await pause(_ANNOUNCE_EVERY, self._mesh.clock)
-            with suppress(TransportError):
-                await self._announce()
->>>>>>> wt-mesh
+            await self._announce()
