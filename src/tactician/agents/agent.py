@@ -32,8 +32,8 @@ from tactician.runs import Input, RunContext, Runnable, RunResult
 from tactician.runs.life.inputs import READS_MESSAGES, InputTypes
 from tactician.runs.runnable import messages_of
 from tactician.suggestions import suggest_options
+from tactician.text import snake_case
 from tactician.tools import RunnableTool, Tool
-from tactician.tools.tool import snake_case
 from tactician.tools.toolbox import Toolbox, ToolLike
 
 T = TypeVar("T", default=str)

@@ -48,8 +48,8 @@ from tactician.blueprint.turn_settings import (
 from tactician.documents.forms import form_of, list_form_fields
 from tactician.llm import TraceMetadata
 from tactician.runs import Runnable
+from tactician.text import snake_case
 from tactician.tools import ToolGroup
-from tactician.tools.tool import snake_case
 
 _Guardrails: TypeAlias = tuple[GuardrailPart, ...]
 

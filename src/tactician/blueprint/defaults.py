@@ -23,7 +23,7 @@ from tactician.blueprint.schema_base import Part
 from tactician.blueprint.turn_settings import ProviderPart
 from tactician.llm.providers import PROVIDERS
 from tactician.loop import Handoff
-from tactician.tools.tool import snake_case
+from tactician.text import snake_case
 
 P = TypeVar("P", bound=Part)
 _AWARENESS = inspect.signature(Handoff).parameters["awareness"].default

@@ -19,6 +19,7 @@ from tactician.runs.outcomes.events import (
 from tactician.runs.outcomes.result import RunResult
 from tactician.runs.outcomes.status import RunStatus
 from tactician.runs.outcomes.suspension import find_suspension
+from tactician.runs.runnable import Runnable, agent_id
 from tactician.runs.user import ConversationId
 from tactician.text import describe_error
 from tactician.trace import Recorder
@@ -40,7 +41,12 @@ SequenceT = TypeVar("SequenceT", bound=Sequence[object])
 
 
 async def report_run(
-    running: Awaitable[RunResult[T]], context: RunContext, kind: str, *, is_resumed: bool = False
+    running: Awaitable[RunResult[T]],
+    context: RunContext,
+    kind: str,
+    runnable: Runnable | None,
+    *,
+    is_resumed: bool = False,
 ) -> RunResult[T]:
     """Await a run, with an event before and after it. Without listeners, callers await the run itself.
 
@@ -48,6 +54,7 @@ async def report_run(
         running: the run.
         context: its context.
         kind: kind of Runnable.
+        runnable: the Runnable, if the run is of a single one.
         is_resumed: true when it continues after a pause.
     """
     with context.enter():  # those who listen learn from the context whose run it is
@@ -60,6 +67,8 @@ async def report_run(
             trace_parent=context.trace_parent,
             place=place,
             conversation_id=None if conversation is None else conversation.id,
+            agent_id="" if runnable is None else agent_id(runnable),
+            description="" if runnable is None else runnable.description,
         )
     now = context.clock.monotonic
     began = now()

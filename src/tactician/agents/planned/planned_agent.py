@@ -221,7 +221,9 @@ class PlannedAgent(BaseRunnable[T_co]):
 
         prepared, limits = self.prepare_context(context), self.budget if budget is None else budget
         messages, working = (None, work) if conversation is None else (messages_of(input), work_in)
-        return await start_run(self.name, messages, prepared, limits, working, kind=PROCESS_KIND, prepare=prepare)
+        return await start_run(
+            self.name, messages, prepared, limits, working, kind=PROCESS_KIND, prepare=prepare, runnable=self
+        )
 
     @suggest_options
     def run_sync(
