@@ -47,7 +47,7 @@ def asyncapi() -> None:
 @mesh.command()
 def nodes(url: Url = None, realm: Realm = "default", debug: Debug = False) -> None:
     """List the nodes that are there, with their capabilities."""
-    asyncio.run(_list_nodes(_open_mesh(url, realm)))
+    asyncio.run(_list_nodes(open_mesh(url, realm)))
 
 
 @mesh.command()
@@ -63,7 +63,7 @@ def send(
     debug: Debug = False,
 ) -> None:
     """Send a request, and print the reply; with --no-wait the id of the request, for `status` and `cancel`."""
-    asyncio.run(_send(_open_mesh(url, realm, name), capability, _read_input(text), on, request_id, wait))
+    asyncio.run(_send(open_mesh(url, realm, name), capability, _read_input(text), on, request_id, wait))
 
 
 @mesh.command()
@@ -76,7 +76,7 @@ def status(
     debug: Debug = False,
 ) -> None:
     """Print the status of a request as JSON, with the reply once there is one."""
-    asyncio.run(_show_status(_open_mesh(url, realm, name), request_id, on))
+    asyncio.run(_show_status(open_mesh(url, realm, name), request_id, on))
 
 
 @mesh.command()
@@ -89,7 +89,7 @@ def cancel(
     debug: Debug = False,
 ) -> None:
     """Cancel a request: its work ends, wherever it runs."""
-    asyncio.run(_cancel(_open_mesh(url, realm, name), request_id, on))
+    asyncio.run(_cancel(open_mesh(url, realm, name), request_id, on))
 
 
 def node(
@@ -120,7 +120,7 @@ def node(
     agents = (
         load_agents(file, BlueprintAccess.of(allow, modules, root)) if module is None else find_agents(module, file)
     )
-    connection = _open_mesh(url, realm, name or file.stem)
+    connection = open_mesh(url, realm, name or file.stem)
 
     async def work() -> None:
         async with AsyncExitStack() as stack:
@@ -147,7 +147,12 @@ async def _run_all(offering: list[Node]) -> None:
     await asyncio.gather(*(each.run() for each in offering))
 
 
-def _open_mesh(url: str | None, realm: str, name: str | None = None) -> Mesh:
+def open_mesh(url: str | None, realm: str, name: str | None = None) -> Mesh:
+    """Return the mesh at an address, or at the address and with the keys in the environment.
+
+    Raises:
+        ConfigurationError: when there is no address.
+    """
     from tactician.mesh import Mesh
 
     address = url or os.environ.get(MESH_VARIABLE)

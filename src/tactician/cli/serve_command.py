@@ -19,6 +19,7 @@ from tactician.cli.a2a_options import GrpcPort, PrivatePush, create_a2a_settings
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root
 from tactician.cli.console import Debug, ModelName, Scripted, StoreUrl, err
 from tactician.cli.loading import Loaded, load_agents
+from tactician.cli.mesh_command import Realm, open_mesh
 from tactician.cli.publishing import LetsCallersApprove, may_callers_approve, run_server
 from tactician.cli.run_command import choose_models
 from tactician.cli.stores import find_store, open_or_create
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
 
     from tactician.serve import A2aSettings, Person
 
+MeshUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--mesh", metavar="URL", help="Address of a mesh for whose nodes callers may leave work, at /api/work."
+    ),
+]
 TOKEN_VARIABLE: Final = "TACTICIAN_TOKEN"
 _PATIENCE: Final = 1
 
@@ -56,6 +63,8 @@ def serve(
     private_push: PrivatePush = False,
     grpc_port: GrpcPort = None,
     lets_callers_approve: LetsCallersApprove = None,
+    mesh: MeshUrl = None,
+    realm: Realm = "default",
     model: ModelName = None,
     scripted: Scripted = False,
     allow: Allow = None,
@@ -105,6 +114,7 @@ def serve(
                     url=address,
                     lets_callers_approve=approve,
                     a2a=create_settings(),
+                    mesh=None if mesh is None else await stack.enter_async_context(open_mesh(mesh, realm, "serve")),
                 )
                 await _serve(app, listening)
 

@@ -9,7 +9,7 @@ from tactician.events.event import new_id
 from tactician.mesh.calls.remote_task import MeshCallOptions, RemoteTaskRunnable
 from tactician.mesh.calls.remote_tools import RemoteTools
 from tactician.mesh.calls.requester import Requester
-from tactician.mesh.calls.ticket import Ticket
+from tactician.mesh.calls.ticket import Ticket, submit_request
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.directory import LOOK_AROUND
 from tactician.mesh.messages.cards import CapabilityCard
@@ -121,10 +121,7 @@ class Mesh(MeshConnection):
             attempt=new_id() if fresh else None,
             reply_to=self.reply_queue,
         )
-        with self.calls.listen(request.id) as call:
-            await requester.send(target, request, context)
-            await requester.wait_for_acceptance(target, request, call, accept_within)
-            return Ticket(self, target, request, call.acceptance)
+        return await submit_request(self, target, request, context, accept_within)
 
     def ticket(self, request_id: str, *, on: str, name: str = "") -> Ticket:
         """Return the ticket of a request that a program of this name has sent before.

@@ -28,10 +28,12 @@ from tactician.serve.api.application import api_routes, create_application
 from tactician.serve.api.serving.guard import Callers, RequestLimits
 from tactician.serve.api.serving.operations import ApiOperation
 from tactician.serve.api.serving.server import ApiServer
+from tactician.serve.api.work import create_work_operations
 from tactician.serve.dashboard.pages import dashboard_routes, home_route
 from tactician.serve.mounted import MountedServer, check_rights
 
 if TYPE_CHECKING:
+    from tactician.mesh import Mesh
     from tactician.serve.a2a.settings import A2aSettings
 
 _NO_LIMITS: Final = RequestLimits()
@@ -50,6 +52,7 @@ def app(
     a2a: A2aSettings | None = None,
     lets_callers_approve: bool = False,
     routes: Sequence[BaseRoute] = (),
+    mesh: Mesh | None = None,
 ) -> Starlette:
     """Return the ASGI application of a platform, to run by itself or to mount in another.
 
@@ -68,6 +71,7 @@ def app(
         a2a: further settings of A2A; `limits` and `people` decide the size of requests, the lease and who calls.
         lets_callers_approve: true when programs that call over MCP or A2A may approve calls of tools themselves.
         routes: further routes, behind the same guard.
+        mesh: mesh to whose nodes callers may send work, with `POST /api/work`; the caller closes it.
 
     Raises:
         ConfigurationError: when the platform has no store, or a token is too short.
@@ -80,7 +84,8 @@ def app(
         _offer_a2a(server, url, a2a, callers, lets_callers_approve=lets_callers_approve),
     ]
     further = [route for part in parts for route in part.routes]
-    offered = [*api_routes(server, *_list_ag_ui_operations()), *further, *dashboard_routes(), *routes, home_route()]
+    operations = [*_list_ag_ui_operations(), *(() if mesh is None else create_work_operations(mesh, platform.store))]
+    offered = [*api_routes(server, *operations), *further, *dashboard_routes(), *routes, home_route()]
     mounted = [part.app for part in parts if part.app is not None]
     return create_application(server, offered, callers=callers, hosts=hosts, mounted=mounted)
 

@@ -12,7 +12,9 @@ from tactician.errors import (
     ConversationConflictError,
     ConversationNotFoundError,
     DeclarationError,
+    MeshUnavailableError,
     ModelError,
+    RequestRejectedError,
     ResponseError,
     RunConflictError,
     RunNotFoundError,
@@ -46,7 +48,18 @@ _STATUSES: Final[tuple[tuple[type[TacticianError], int], ...]] = (
     (ConfigurationError, 422),
     (StoreError, 503),
     (ModelError, 502),
+    (MeshUnavailableError, 503),
 )
+_REJECTIONS: Final = {
+    "at_capacity": 429,
+    "unknown_capability": 404,
+    "not_allowed": 403,
+    "too_large": 413,
+    "disabled": 503,
+    "draining": 503,
+    "deadline": 503,
+}
+"""Statuses of requests that a node of a mesh refuses, by the reason; 422 for all others."""
 
 
 def find_status(error: Exception) -> int:
@@ -55,6 +68,8 @@ def find_status(error: Exception) -> int:
         return error.status
     if isinstance(error, GuardrailError) and error.refuses_input:
         return 422  # what the caller sends is refused, and would be again
+    if isinstance(error, RequestRejectedError):
+        return _REJECTIONS.get(error.reason, 422)
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
 
 
@@ -68,5 +83,10 @@ def describe_problem(error: Exception) -> JSONResponse:
     """Return the response for an error."""
     kind, message = describe_failure(error)
     body = {"error": {"type": kind, "message": message}}
-    headers = error.headers if isinstance(error, ApiError) else None
-    return JSONResponse(body, find_status(error), headers)
+    return JSONResponse(body, find_status(error), _find_headers(error))
+
+
+def _find_headers(error: Exception) -> dict[str, str] | None:
+    if isinstance(error, RequestRejectedError) and error.retry_after is not None:
+        return {"retry-after": f"{max(1, round(error.retry_after))}"}
+    return error.headers if isinstance(error, ApiError) else None

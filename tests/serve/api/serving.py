@@ -11,6 +11,7 @@ import httpx
 from pydantic import BaseModel
 
 from tactician import Agent, Ensemble, Platform, Review, Task, achieves_goal, action, planned_agent, tool
+from tactician.mesh import Mesh
 from tactician.process import OperationContext, ask_human
 from tactician.serve import Person, RequestLimits, app
 from tactician.stores import DocumentStore, MemoryStore
@@ -101,9 +102,10 @@ async def served(
     host: str = "localhost",
     caller: str = "127.0.0.1",
     limits: RequestLimits | None = None,
+    mesh: Mesh | None = None,
 ) -> AsyncIterator[httpx.AsyncClient]:
     """Serve a platform inside this program, and give a client of it."""
-    application = app(platform, people=people, limits=limits or RequestLimits())
+    application = app(platform, people=people, limits=limits or RequestLimits(), mesh=mesh)
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     transport = httpx.ASGITransport(app=application, client=(caller, 1))
     async with (

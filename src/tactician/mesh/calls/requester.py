@@ -135,7 +135,7 @@ class Requester:
     async def cancel(self, target: Target, request: MeshRequest, reason: str = "") -> None:
         """Cancel a request."""
         cancellation = Cancellation(
-            request_id=request.id, sender=self._mesh.name, reason=reason, attempt=request.attempt
+            request_id=request.id, sender=request.sender, reason=reason, attempt=request.attempt
         )
         await self._mesh.send(target.queue, cancellation)
 

@@ -13,6 +13,7 @@ from tactician.mesh.calls.requester import ACCEPT_WITHIN, Requester, Target, rai
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages.replies import MeshReply, RequestAcceptance, StatusReport
 from tactician.mesh.messages.requests import MeshRequest, StatusQuery
+from tactician.runs import RunContext
 from tactician.suggestions import suggest_options
 
 _FIRST_POLL, _LONGEST_POLL = 0.1, 5.0
@@ -25,6 +26,7 @@ class Ticket:
 
     Attributes:
         request_id: id of the request.
+        node: name of the node that was asked.
         position: number of requests that were to be started before it when it was accepted; `None` if unknown.
         expected_at: time of the reply in seconds since the epoch, as the node expected it then; `None` if unknown.
     """
@@ -36,6 +38,7 @@ class Ticket:
         self._call = mesh.calls.open(request.id)
         finalize(self, mesh.calls.close, request.id, self._call)
         self.request_id = request.id
+        self.node = target.node
         self.position = None if acceptance is None else acceptance.position
         self.expected_at = None if acceptance is None else acceptance.expected_end
         self._mesh = mesh
@@ -78,7 +81,7 @@ class Ticket:
                 call.reply = call.status.reply
             else:
                 await wait_for_event(call.is_answered, left, clock)
-        return await self._read(call.reply)
+        return await self.read(call.reply)
 
     async def cancel(self, reason: str = "") -> None:
         """Cancel the request: its work ends, wherever it runs."""
@@ -96,9 +99,38 @@ class Ticket:
         await self._mesh.send(self._target.queue, query)
         return await wait_for_event(self._call.is_reported, seconds, self._mesh.clock)
 
-    async def _read(self, reply: MeshReply) -> JsonValue:
+    async def read(self, reply: MeshReply) -> JsonValue:
+        """Return the output of a reply, also where the message has only its key.
+
+        Raises:
+            RequestFailedError: when the work has failed.
+            RequestRejectedError: when the node has refused the request, or the store of the mesh lacks the output.
+        """
         raise_rejection(reply)
         if reply.failure is not None:
             text = f"{reply.node}: {self._request.capability} has failed: {reply.failure.message}"
             raise RequestFailedError(text, reply.failure.type, reply.request_id)
         return await self._mesh.values.unpack(reply.output, reply.output_reference)
+
+
+async def submit_request(
+    mesh: MeshConnection, target: Target, request: MeshRequest, context: RunContext | None, within: float
+) -> Ticket:
+    """Send a request, and return its ticket once the node has accepted.
+
+    Args:
+        mesh: the connection.
+        target: the node.
+        request: the request.
+        context: context of the run that asks, if any.
+        within: seconds to wait for the acceptance.
+
+    Raises:
+        RequestRejectedError: when the node refuses the request.
+        MeshUnavailableError: when it does not accept the request in time.
+    """
+    requester = Requester(mesh)
+    with mesh.calls.listen(request.id) as call:
+        await requester.send(target, request, context)
+        await requester.wait_for_acceptance(target, request, call, within)
+        return Ticket(mesh, target, request, call.acceptance)
