@@ -28,7 +28,7 @@ from tactician.platform.supervised_agents import is_supervised_agent, list_super
 from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.runs import Runnable
 from tactician.runs.progress.record import RunRecord
-from tactician.runs.runnable import agent_id
+from tactician.runs.reporting import agent_id
 from tactician.suggestions import did_you_mean
 from tactician.text import snake_case
 

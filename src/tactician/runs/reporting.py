@@ -19,12 +19,31 @@ from tactician.runs.outcomes.events import (
 from tactician.runs.outcomes.result import RunResult
 from tactician.runs.outcomes.status import RunStatus
 from tactician.runs.outcomes.suspension import find_suspension
-from tactician.runs.runnable import Runnable, agent_id
 from tactician.runs.user import ConversationId
-from tactician.text import describe_error
+from tactician.text import describe_error, snake_case
 from tactician.trace import Recorder
 
 T = TypeVar("T")
+
+
+class Named(Protocol):
+    """Anything with a name and a description, such as a `Runnable`."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """The description."""
+        ...
+
+
+def agent_id(agent: Named) -> str:
+    """Return the id of an agent: its own, else its name in snake case."""
+    own = getattr(agent, "id", None)
+    return own if isinstance(own, str) and own else snake_case(agent.name)
 
 
 class WithUsage(Protocol):
@@ -44,7 +63,7 @@ async def report_run(
     running: Awaitable[RunResult[T]],
     context: RunContext,
     kind: str,
-    runnable: Runnable | None,
+    runnable: Named | None,
     *,
     is_resumed: bool = False,
 ) -> RunResult[T]:

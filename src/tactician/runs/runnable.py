@@ -20,7 +20,6 @@ from tactician.runs.outcomes.errors import StreamTimeoutError
 from tactician.runs.outcomes.events import RunCompleted
 from tactician.runs.outcomes.result import RunResult
 from tactician.runs.outcomes.status import RunStatus
-from tactician.text import snake_case
 
 Input: TypeAlias = str | Message | Sequence[Message] | object
 """A string, a message, a conversation, or any object that pydantic can serialise."""
@@ -53,12 +52,6 @@ class Runnable(Protocol[T_co]):
             RunError: when the work fails; the error carries the usage and the messages so far.
         """
         ...
-
-
-def agent_id(agent: Runnable) -> str:
-    """Return the id of an agent: its own, else its name in snake case."""
-    own = getattr(agent, "id", None)
-    return own if isinstance(own, str) and own else snake_case(agent.name)
 
 
 def messages_of(input: Input) -> list[Message]:
