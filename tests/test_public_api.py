@@ -51,6 +51,9 @@ PUBLIC = {
     "tactician.chat": "Chatbot ChatProgress ChatUser QueueChannel",
     "tactician.cli": "main shell_command ShellOption",
     "tactician.code_mode": "CodeLimits CodeTool",
+    "tactician.coding": """
+        detect_project Project ProjectPart
+    """,
     "tactician.config": "ModelSettings Settings",
     "tactician.conversation": """
         chain ChatUser CompactToolResults Conversation ConversationStore ConversationSummarized

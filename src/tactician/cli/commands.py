@@ -13,6 +13,7 @@ from tactician.agents.planned.specs import planned_spec
 from tactician.cli.a2a_command import a2a
 from tactician.cli.blueprints import blueprints
 from tactician.cli.chat_command import chat
+from tactician.cli.code_command import code
 from tactician.cli.console import AgentName, Debug, File, out
 from tactician.cli.drawing import build_agent_tree, describe_kind
 from tactician.cli.fork_command import fork
@@ -48,6 +49,7 @@ app.add_typer(skills)
 app.add_typer(mcp)
 app.add_typer(mesh)
 app.add_typer(rag)
+app.add_typer(code)
 
 
 @app.command()
