@@ -112,7 +112,7 @@ class Agent(BaseRunnable[T_co]):
         self._tools = Toolbox((*spec.tools.contents, *more)) if more else spec.tools
         self.spec = spec
         self.name = spec.name
-        self.description = spec.description
+        self.description, self.own_description = spec.description, spec.own_description
         self.output_type = spec.output_type
 
     @property

@@ -63,6 +63,8 @@ class BaseRunnable(ABC, Generic[T_co]):
 
     name: str
     description: str
+    own_description: str = ""
+    """The description that the program gave; empty for one that was made of instructions or of other parts."""
     output_type: TypeForm[T_co] | None = None
     """Type of the output, where it is known beforehand."""
     trace: TraceMetadata | None = None

@@ -125,7 +125,6 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
     spec, guards = agent.spec, agent.spec.guards
     model, own = ModelParts.from_model(spec.model, exporter), spec.instructions
     tools = export_tools(spec.tools, exporter)
-    text = own if isinstance(own, str) else own.text
     window = spec.window
     plain = {name: value for name in PLAIN if (value := getattr(spec, name)) != getattr(AgentSpec, name)}
     return {
@@ -144,7 +143,7 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
         "trace_metadata": export_trace(_export_trace(agent.trace, model.trace)),
         "context_management": None if window is None else export_window(window, exporter.at("contextManagement")),
         "id": spec.id if spec.id != snake_case(spec.name) else None,
-        "description": spec.description if spec.description != (spec.goal or text or spec.name) else None,
+        "description": spec.own_description or None,
         "options": model.options,
         "tool_groups": _export_group_names(spec.tool_groups, exporter),
         "references": export_references(spec.references, exporter),

@@ -27,16 +27,11 @@ T = TypeVar("T")
 
 
 class Named(Protocol):
-    """Anything with a name and a description, such as a `Runnable`."""
+    """Anything with a name, such as a `Runnable`."""
 
     @property
     def name(self) -> str:
         """The name."""
-        ...
-
-    @property
-    def description(self) -> str:
-        """The description."""
         ...
 
 
@@ -87,7 +82,7 @@ async def report_run(
             place=place,
             conversation_id=None if conversation is None else conversation.id,
             agent_id="" if runnable is None else agent_id(runnable),
-            description="" if runnable is None else runnable.description,
+            description=getattr(runnable, "own_description", ""),
         )
     now = context.clock.monotonic
     began = now()

@@ -131,6 +131,7 @@ async def test_a_request_names_its_conversation_after_a_restart(traces: Traces) 
 async def test_runs_name_the_id_and_the_description_of_their_agent(traces: Traces) -> None:
     platform = Platform(ScriptedModel("hi", "ho"), on_event=traces.listener())
     inner = Agent("Front Desk", id="desk-1", description="greets guests, sk-abcdefghijklmnop1234567890abcd")
+    assert Agent("A", instructions="secret").own_description == ""  # it is content
     await ParallelAgents("All Desks", [inner], description="many").run("x", context=platform.context())
     desk, group = (attributes(traces.named(f"invoke_agent {name}")[0]) for name in ("Front Desk", "All Desks"))
     assert (desk["gen_ai.agent.id"], desk["gen_ai.agent.description"]) == ("desk-1", "greets guests, ***")

@@ -119,7 +119,7 @@ class PlannedAgent(BaseRunnable[T_co]):
         self.instance = instance
         self._spec = declared.spec(instance)
         self.name = self._spec.name
-        self.description = self._spec.description
+        self.description = self.own_description = self._spec.description
 
     @classmethod
     def of(cls, spec: PlannedAgentSpec) -> Self:

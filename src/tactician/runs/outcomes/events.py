@@ -30,7 +30,7 @@ class RunStarted(Event):
         place: the place of a run inside another, which is the same when the outermost run continues elsewhere.
         conversation_id: id of the conversation that it belongs to, if any.
         agent_id: id of the Runnable; empty for a run that is not of a single one.
-        description: description of the Runnable.
+        description: description of the Runnable that the program gave, if any.
     """
 
     opens: ClassVar[str | None] = SpanKind.RUN
