@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from tactician import Agent, Ensemble, RouterAgent, SupervisorAgent, Task
 from tactician.events import Event
 from tactician.frozen import frozen
+from tests.support.modules import HAS_EVALS
 from tests.test_layers import modules as modules_of_the_package
 from tests.test_public_api import PUBLIC
 
@@ -23,6 +24,8 @@ GIVEN = {
     *("AgentRegistry", "Broadcast", "ChatSession", "ComponentAgent", "ConversationStore", "Conversations"),
     *("DelegationContext", "DelegationDecision", "DelegationRequest", "DelegationResponse", "EnsembleResult"),
     *(
+        "EvalContext",
+        "EvalReport",
         "EventBus",
         "EventEmitter",
         "EventFeed",
@@ -81,7 +84,9 @@ NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 def find_constructors() -> dict[str, Any]:
     """Return the public classes that users make objects of, with arguments that have names."""
     inner = {f"tactician.{name}" for name in INNER}
-    modules = [import_module(module) for module in sorted(PUBLIC.keys() - inner)]
+    modules = [
+        import_module(module) for module in sorted(PUBLIC.keys() - inner) if HAS_EVALS or module != "tactician.evals"
+    ]
     exported = [getattr(module, name) for module in modules for name in module.__all__]
     found = [*exported, *find_classes(OF_THE_HOUSE)]
     return {f"{each.__module__}.{each.__name__}": each for each in found if is_made_by_users(each)}

@@ -18,6 +18,7 @@ ROOF = "tactician"  # resolves its names lazily, and everything may import it
 LATE = {
     "tactician.a2a.channel": "the extra `a2a`",
     "tactician.a2a.connection": "the extra `a2a`",
+    "tactician.evals.terminal": "tables for people, which few programs print",
     "tactician.a2a.grpc_transport": "the extra `a2a-grpc`",
     "tactician.serve.a2a": "the extra `a2a`",
     "tactician.serve.a2a.grpc_server": "the extra `a2a-grpc`",

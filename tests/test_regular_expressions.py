@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import importlib
 import inspect
-import pkgutil
 import re
 from collections.abc import Iterator
 from itertools import product
@@ -13,7 +12,7 @@ from time import process_time
 from types import ModuleType
 from typing import Final
 
-import tactician
+from tests.support.modules import list_module_names
 
 _METHODS: Final = "search|match|fullmatch|finditer|findall|split|subn|sub"
 _LENGTH: Final = 8_000
@@ -87,10 +86,9 @@ def _use(pattern: re.Pattern[str] | re.Pattern[bytes], method: str, text: str) -
 
 
 def test_every_text_takes_linear_time() -> None:
-    modules = [each.name for each in pkgutil.walk_packages(tactician.__path__, "tactician.")]
     uses = [
         use
-        for name in modules
+        for name in list_module_names()
         if not name.endswith(("__main__", "_program", "plugin"))
         for use in _list_uses(importlib.import_module(name))
         if use[0] not in _TYPED_BY_ITS_READER

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import getdoc
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -29,6 +30,8 @@ from tactician.errors import TacticianError
 from tactician.events import Event
 
 _NAMED = ("tool_groups", "mcp", "prompts")
+HAS_EVALS = find_spec("pydantic_evals") is not None
+"""False where the extra `evals` is not installed, as beside newer versions of pydantic-ai than it allows."""
 NOT_LOADED = ("tactician.testing.plugin", "tactician.__main__")
 _FEWEST_COLUMNS = 2
 PAGES = Path(__file__).parent.parent
@@ -38,7 +41,7 @@ _IMPORTS = re.compile(r"^\s*from (tactician[\w.]*) import (.+)$", re.MULTILINE)
 def load_package() -> None:
     """Import every module, so that all errors and events are known."""
     for module in pkgutil.walk_packages(tactician.__path__, "tactician."):
-        if module.name not in NOT_LOADED:
+        if module.name not in NOT_LOADED and (HAS_EVALS or not module.name.startswith("tactician.evals.")):
             import_module(module.name)
 
 

@@ -15,6 +15,7 @@ from tactician.llm.instances import parse_instances
 from tactician.testing import ScriptedModel
 from tests.docs.pages import Block, list_blocks, promised_outputs
 from tests.support.forking import ForkingProgram, bare_environment
+from tests.support.modules import HAS_EVALS
 
 FOREIGN = "# with "
 """First words of a program for another framework: `benchmarks/coming_from.py` runs it, where that is installed."""
@@ -38,6 +39,8 @@ def program() -> ForkingProgram:
 @pytest.mark.embedded
 @pytest.mark.parametrize("block", own_programs(), ids=str)
 def test_a_program_of_the_documentation_runs_twice(block: Block, tmp_path: Path) -> None:
+    if "pydantic_evals" in block.text and not HAS_EVALS:
+        pytest.skip("the extra `evals` is not installed")
     file = tmp_path / "program.py"
     file.write_text(block.text, encoding="utf-8")
 

@@ -2,15 +2,14 @@
 
 from importlib import import_module
 from pathlib import Path
-from pkgutil import walk_packages
 
 import pytest
 from pydantic import TypeAdapter
 
-import tactician
 from tactician.process import ActionRetryPolicy
 from tactician.process.stored_types import list_stored_names
 from tactician.runs import TurnLimitError
+from tests.support.modules import list_module_names
 
 VERSIONS = sorted(Path(__file__).parent.glob("*/types.txt"))
 ABOVE = ("tactician.serve", "tactician.cli", "tactician.testing", "tactician.__main__")
@@ -18,8 +17,7 @@ ABOVE = ("tactician.serve", "tactician.cli", "tactician.testing", "tactician.__m
 
 @pytest.mark.parametrize("file", VERSIONS, ids=lambda file: file.parent.name)
 def test_types_are_found_by_the_names_of_an_earlier_version(file: Path) -> None:
-    names = [module.name for module in walk_packages(tactician.__path__, "tactician.")]
-    modules = [import_module(name) for name in names if not name.startswith(ABOVE)]
+    modules = [import_module(name) for name in list_module_names() if not name.startswith(ABOVE)]
     kinds = {kind for module in modules for kind in vars(module).values() if isinstance(kind, type)}
     found = {name for kind in kinds if kind.__module__.startswith("tactician.") for name in list_stored_names(kind)}
     earlier = file.read_text(encoding="utf-8").split()

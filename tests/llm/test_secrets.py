@@ -7,7 +7,6 @@ import importlib
 import inspect
 import json
 import logging
-import pkgutil
 import traceback
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator
@@ -31,6 +30,7 @@ from tactician.resilience.backoff import RetryRule
 from tactician.runs.progress.store import RunStore
 from tactician.stores.document import StoredDocument
 from tests.support.chat_server import ChatServer, Reply, answers, completion, sends
+from tests.support.modules import list_module_names
 from tests.support.raw_server import RawServer
 from tests.support.stored import JsonStore, load_data
 
@@ -234,13 +234,13 @@ def _list_callables(owner: object, module: str) -> Iterator[Callable[..., object
 
 def test_no_signature_prints_the_environment() -> None:
     found = []
-    for info in pkgutil.walk_packages(tactician.__path__, "tactician."):
-        if info.name.endswith("__main__"):
+    for name in list_module_names():
+        if name.endswith("__main__"):
             continue
-        for one in _list_callables(importlib.import_module(info.name), info.name):
+        for one in _list_callables(importlib.import_module(name), name):
             try:
                 parameters = inspect.signature(one).parameters.values()
             except (ValueError, TypeError):
                 continue
-            found += [f"{info.name}: {one}" for each in parameters if each.default is environ]
+            found += [f"{name}: {one}" for each in parameters if each.default is environ]
     assert found == []

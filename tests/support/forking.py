@@ -9,7 +9,6 @@ import atexit
 import gc
 import json
 import os
-import pkgutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,8 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
+
+from tests.support.modules import list_module_names
 
 ROOT = Path(__file__).parent.parent.parent
 NOT_LOADED = ("tactician.testing.plugin", "tactician.__main__")
@@ -92,9 +93,7 @@ def bare_environment(**more: str) -> dict[str, str]:
 
 def load_tactician() -> None:
     """Load all modules, and the libraries that many of them load late, so that no fork has to."""
-    package = import_module("tactician")
-    names = [module.name for module in pkgutil.walk_packages(package.__path__, "tactician.")]
-    for name in (*names, *LOADED_TOO):
+    for name in (*list_module_names(), *LOADED_TOO):
         if name not in NOT_LOADED:
             import_module(name)
 

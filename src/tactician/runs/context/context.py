@@ -20,7 +20,7 @@ from tactician.llm.model_sources import ModelSource, as_model_source
 from tactician.llm.options import NO_OPTIONS
 from tactician.llm.usage import UsageTally
 from tactician.runs.context.artifacts import ArtifactChannel
-from tactician.runs.context.services import Services
+from tactician.runs.context.services import ModelFilter, Services
 from tactician.runs.context.step_events import StepEvents
 from tactician.runs.context.telemetry import load_capture_mode
 from tactician.runs.outcomes.budget import UNLIMITED, Budget, BudgetMeter
@@ -416,6 +416,12 @@ class RunContext:
         Raises:
             ConfigurationError: when there is no such model, or when its key is not set.
         """
+        model, options = self._choose_model(requested, source)
+        return (model if (chosen := self.find(ModelFilter)) is None else chosen.wrap(model)), options
+
+    def _choose_model(
+        self, requested: ModelLike | None, source: ModelSource | None
+    ) -> tuple[LanguageModel, LlmOptions]:
         if requested is None or isinstance(requested, (str, LlmOptions)):  # a union of types takes thrice as long
             options = LlmOptions.of(requested)
         elif self.model is None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events.bus import EventBus
+from tactician.frozen import frozen
+from tactician.llm import LanguageModel
 from tactician.llm.model_sources import ModelSource
 from tactician.runs.context.telemetry import start_telemetry
 from tactician.runs.progress.store import default_store
@@ -16,6 +19,17 @@ if TYPE_CHECKING:
     from tactician.llm import ModelCatalog
 
 T = TypeVar("T")
+
+
+@frozen
+class ModelFilter:
+    """Function that all models of a run pass through, such as a cache of their answers; see `RunContext.inside`.
+
+    Attributes:
+        wrap: returns the model to call in the place of a model.
+    """
+
+    wrap: Callable[[LanguageModel], LanguageModel]
 
 
 class Services:
