@@ -25,6 +25,7 @@ LATE = {
     "tactician.serve.ag_ui": "the extra `ag-ui`",
     "tactician.resilience": "limits of calls, which few programs set",
     "tactician.mesh.transports.nats": "the extra `nats`",
+    "tactician.mesh.transports.websocket": "a server of aiohttp, which few meshes need",
     "tactician.mesh.transports.redis": "the extra `redis`",
     "tactician.mcp.bodies": "the extra `mcp`",
     "tactician.integrations.otel.listener": "the extra `otel`",

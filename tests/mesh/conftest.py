@@ -9,9 +9,10 @@ from uuid import uuid4
 import pytest
 
 from tests.stores import postgres
+from tests.stores.postgres import free_port
 from tests.support.brokers import Broker, nats_server, redis_server
 
-TRANSPORTS = ("memory", "sqlite", "postgresql", "nats", "redis")
+TRANSPORTS = ("memory", "ws", "sqlite", "postgresql", "nats", "redis")
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +45,8 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, realm: str) -> str:
     match request.param:
         case "memory":
             return f"memory://{realm}"
+        case "ws":
+            return ",".join(f"ws://127.0.0.1:{free_port()}" for _ in range(2))
         case "sqlite":
             return f"sqlite:///{tmp_path}/mesh.db"
         case "postgresql":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,21 @@ from tactician.errors import ConfigurationError
 from tactician.mesh.transports.addresses import hide_credentials, open_transport
 from tactician.mesh.transports.transport import Transport
 from tests.mesh.conformance import TransportConformance, UnreachableBroker, take
+from tests.stores.postgres import free_port
 from tests.support.brokers import Broker
+
+
+@asynccontextmanager
+async def open_connected(*transports: Transport) -> AsyncIterator[list[Transport]]:
+    """Open transports without a broker, and wait until they are connected."""
+    async with AsyncExitStack() as stack:
+        for transport in transports:
+            await transport.open()
+            stack.push_async_callback(transport.aclose)
+            await transport.receive("listens", limit=1, lease=1, wait=0)
+        await transports[0].send("connected", b"")
+        await transports[1].acknowledge((await take(transports[1], "connected"))[0])
+        yield [*transports]
 
 
 class RestartedBroker:
@@ -38,6 +53,18 @@ class TestMemory(TransportConformance):
     @pytest.fixture
     def opened(self, queue: str) -> Callable[[], Transport]:
         return lambda: open_transport(f"memory://{queue}")
+
+
+class TestWebSocket(TransportConformance):
+    @pytest.fixture
+    def opened(self) -> Callable[[], Transport]:
+        url = ",".join(f"ws://127.0.0.1:{free_port()}" for _ in range(2))
+        return lambda: open_transport(url)
+
+    @pytest.fixture
+    async def transports(self, opened: Callable[[], Transport]) -> AsyncIterator[list[Transport]]:
+        async with open_connected(opened(), opened()) as transports:
+            yield transports
 
 
 class TestSqlite(TransportConformance):

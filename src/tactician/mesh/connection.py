@@ -74,12 +74,13 @@ class MeshConnection:
         self.name = name or f"client-{self.instance}"
         self.realm = realm
         self.clock = clock
-        self.transport: Transport = open_transport(url, clock)
+        keys = [key] if isinstance(key, str) else list(key or ())
+        self.transport: Transport = open_transport(url, clock, keys=keys)
         self.directory = Directory(clock)
         self.calls = Calls()
         self.values = ValueStore(store)
         self.webhook_secrets = dict(webhook_secrets or {})
-        self._codec = MessageCodec(self.name, [key] if isinstance(key, str) else list(key or ()), clock)
+        self._codec = MessageCodec(self.name, keys, clock)
         self._opening = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_open = False

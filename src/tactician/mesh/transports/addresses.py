@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -16,18 +17,19 @@ from tactician.stores import open_store
 from tactician.stores.address import store_path
 from tactician.suggestions import did_you_mean
 
-SCHEMES: Final = ("memory", "sqlite", "postgresql", "nats", "redis")
+SCHEMES: Final = ("memory", "ws", "sqlite", "postgresql", "nats", "redis")
 _ALIASES: Final = {"postgres": "postgresql", "tls": "nats", "rediss": "redis"}
 _NEEDS: Final = "This transport needs"
 
 
-def open_transport(url: str, clock: Clock = SYSTEM_CLOCK) -> Transport:
+def open_transport(url: str, clock: Clock = SYSTEM_CLOCK, *, keys: Sequence[str] = ()) -> Transport:
     """Return the transport of a URL. It connects when it is opened.
 
     Args:
-        url: such as `"memory://hotel"`, `"sqlite:///hotel.db"`, `"postgresql://user@host/database"`,
-            `"nats://host:4222"` or `"redis://host:6379"`.
+        url: such as `"memory://hotel"`, `"ws://host:7000"`, `"sqlite:///hotel.db"`, `"nats://host:4222"`,
+            `"postgresql://user@host/database"` or `"redis://host:6379"`.
         clock: clock of a transport in memory; the leases of brokers are in real time.
+        keys: keys of the mesh, with which programs that connect directly prove who they are.
 
     Raises:
         ConfigurationError: when the URL is not valid, or there is no such transport.
@@ -45,6 +47,10 @@ def open_transport(url: str, clock: Clock = SYSTEM_CLOCK) -> Transport:
         return MemoryTransport(url.removeprefix("memory://"), clock)
     if scheme in ("sqlite", "postgresql"):
         return _open_documents(url)
+    if scheme == "ws":
+        from tactician.mesh.transports.websocket.transport import SocketTransport
+
+        return SocketTransport(url, keys, hide_credentials(url))
     return _open_broker(scheme, url)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import count
 from math import inf
@@ -21,6 +21,9 @@ from tactician.mesh.transports.transport import (
     match_topic,
     read_queue,
 )
+
+_MOST_FORMER: Final = 1000
+"""Former places of messages that a heap keeps at most, beside as many as it has messages."""
 
 
 class MemoryTransport(Transport):
@@ -88,17 +91,19 @@ class MemoryTransport(Transport):
         return True
 
 
-@dataclass(slots=True, order=True)
+@dataclass(slots=True, eq=False)
 class _Entry:
+    body: bytes
     ready_at: float
-    number: int
-    body: bytes = field(compare=False)
-    deliveries: int = field(default=0, compare=False)
-    is_removed: bool = field(default=False, compare=False)
+    deliveries: int = 0
+    is_removed: bool = False
 
 
 class MemoryQueue:
     """Queue in memory. A message that is leased stays in it, and is ready again when the lease ends.
+
+    A message that is postponed gets another place in the heap, and its former place is passed over, so that a message
+    costs the same however many others wait.
 
     Args:
         name: name of the queue.
@@ -108,12 +113,20 @@ class MemoryQueue:
     def __init__(self, name: str, most: int = MAX_QUEUED) -> None:
         self._name = name
         self._most = most
-        self._entries: list[_Entry] = []
+        self._places: list[tuple[float, int, _Entry]] = []
         self._numbers = count()
+        self._length = 0
         self._receivers: set[asyncio.Event] = set()
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return self._length
+
+    @property
+    def ready_at(self) -> float:
+        """Time at which a message is ready; infinite when the queue is empty."""
+        while self._places and _is_former(self._places[0]):
+            heappop(self._places)
+        return self._places[0][0] if self._places else inf
 
     def add(self, body: bytes, now: float) -> None:
         """Add a message.
@@ -121,19 +134,19 @@ class MemoryQueue:
         Raises:
             TransportError: when the queue is full.
         """
-        if len(self._entries) >= self._most:
+        if self._length >= self._most:
             raise TransportError(f"The queue {self._name!r} is full: {self._most:,} messages wait.", is_full=True)
-        heappush(self._entries, _Entry(now, next(self._numbers), body))
+        self._length += 1
+        self._place(_Entry(body, now))
         self._notify()
 
     async def receive(self, limit: int, lease: float, wait: float, clock: Clock) -> list[LeasedMessage]:
         """Take the messages that are ready; wait for the first."""
         ends_at = clock.monotonic() + wait
-        while not (taken := self._take(limit, lease, now := clock.monotonic())):
+        while not (taken := self.take(limit, lease, now := clock.monotonic())):
             if now >= ends_at:
                 break
-            ready_at = self._entries[0].ready_at if self._entries else inf
-            await self._wait(min(ends_at, ready_at) - now, clock)
+            await self._wait(min(ends_at, self.ready_at) - now, clock)
         return taken
 
     async def _wait(self, seconds: float, clock: Clock) -> None:
@@ -151,26 +164,37 @@ class MemoryQueue:
     def remove(self, message: LeasedMessage) -> None:
         """Remove a message for good."""
         if isinstance(entry := message.receipt, _Entry) and not entry.is_removed:
-            entry.is_removed = True
-            self._entries = [kept for kept in self._entries if kept is not entry]
-            heapify(self._entries)
+            entry.is_removed, entry.body = True, b""
+            self._length -= 1
+            if len(self._places) > 2 * self._length + _MOST_FORMER:
+                self._places = [place for place in self._places if not _is_former(place)]
+                heapify(self._places)
 
     def postpone(self, message: LeasedMessage, ready_at: float) -> None:
         """Make a message ready at another time."""
         if isinstance(entry := message.receipt, _Entry) and not entry.is_removed:
             entry.ready_at = ready_at
-            heapify(self._entries)
+            self._place(entry)
             self._notify()
 
-    def _take(self, limit: int, lease: float, now: float) -> list[LeasedMessage]:
+    def take(self, limit: int, lease: float, now: float) -> list[LeasedMessage]:
+        """Take the messages that are ready."""
         taken: list[_Entry] = []
-        while self._entries and len(taken) < limit and self._entries[0].ready_at <= now:
-            taken.append(heappop(self._entries))
+        while len(taken) < limit and self.ready_at <= now:
+            taken.append(heappop(self._places)[2])
         for entry in taken:
             entry.ready_at = now + lease
             entry.deliveries += 1
-            heappush(self._entries, entry)
+            self._place(entry)
         return [LeasedMessage(self._name, entry.body, entry.deliveries, entry) for entry in taken]
+
+    def _place(self, entry: _Entry) -> None:
+        heappush(self._places, (entry.ready_at, next(self._numbers), entry))
+
+
+def _is_former(place: tuple[float, int, _Entry]) -> bool:
+    ready_at, _, entry = place
+    return entry.is_removed or entry.ready_at != ready_at
 
 
 class MemoryBroker:
@@ -181,12 +205,20 @@ class MemoryBroker:
         self.claims: dict[str, float] = {}
         self._queues: dict[str, MemoryQueue] = {}
 
+    def look_up(self, name: str) -> MemoryQueue | None:
+        """Return a queue, if it exists."""
+        return self._queues.get(name)
+
     def find_queue(self, name: str) -> MemoryQueue:
         """Return a queue, which exists from then on."""
         queue = self._queues.get(name)
         if queue is None:
             queue = self._queues[name] = MemoryQueue(name)
         return queue
+
+    def drop_queue(self, name: str) -> None:
+        """Forget a queue and its messages."""
+        self._queues.pop(name, None)
 
     def publish(self, topic: str, body: bytes) -> None:
         """Give a message to all who have subscribed to a topic."""

@@ -53,7 +53,7 @@ class Signals(Protocol):
         signal.clear()
 
 
-class _Listeners:
+class Listeners:
     """Events of the receivers in this program, by queue."""
 
     def __init__(self) -> None:
@@ -61,6 +61,7 @@ class _Listeners:
 
     @contextmanager
     def listen(self, queue: str) -> Iterator[asyncio.Event]:
+        """Return an event that is set when a queue changes."""
         event = asyncio.Event()
         self._events[queue].add(event)
         try:
@@ -71,8 +72,14 @@ class _Listeners:
                 del self._events[queue]
 
     def notify(self, queue: str) -> None:
+        """Tell the receivers that a queue has changed."""
         for event in self._events.get(queue, ()):
             event.set()
+
+    def notify_all(self) -> None:
+        """Tell all receivers that their queues may have changed."""
+        for queue in tuple(self._events):
+            self.notify(queue)
 
 
 class LocalSignals(Signals):
@@ -88,7 +95,7 @@ class LocalSignals(Signals):
     def __init__(self, path: str) -> None:
         self._path = path
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._listeners = _Listeners()
+        self._listeners = Listeners()
 
     async def open(self) -> None:
         """Listen to the transports of this event loop."""
@@ -131,7 +138,7 @@ class PostgresSignals(Signals):
         self._broken = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
         self._connect = asyncpg.connect
         self._url = url.replace("+asyncpg", "", 1)
-        self._listeners = _Listeners()
+        self._listeners = Listeners()
         self._opening = asyncio.Lock()
         self._connection: Connection[Any] | None = None
 

@@ -1,0 +1,1 @@
+"""Direct transport over WebSockets: programs that know each other's addresses, without a broker."""
