@@ -11,13 +11,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tactician.agents.planned.expressions import ExpressionError, parse_expression
 from tactician.blueprint import Blueprint
 from tactician.documents.document import read_document
 from tactician.documents.variables import substitute_variables
 from tactician.errors import TacticianError
 from tactician.llm import ModelRouter, Responder
 from tactician.llm.wire.sse import SseDecoder
+from tactician.planning.expressions import ExpressionError, parse_expression
 from tactician.rag.text_query import parse_question, parse_text_query
 from tactician.text import escape_controls, replace_surrogates, strip_code_fence
 from tactician.tools.arguments import repair_arguments

@@ -95,7 +95,7 @@ PUBLIC = {
     "tactician.loop": """
         Autonomous HandedOff Handoff handoff last_messages output_type OutputRejected PartialReceived
         PieceReceived read_answer_text TextReceived ThinkingReceived ToolAnswered ToolCalled ToolInterrupted
-        ToolReturned TurnCompleted TurnFailed TurnStarted without_tools
+        ToolRefused ToolReturned TurnCompleted TurnFailed TurnStarted without_tools
     """,
     "tactician.mcp": "filesystem git McpError McpProgress McpServer",
     "tactician.mesh": "Delivery Mesh Node Priority",

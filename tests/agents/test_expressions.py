@@ -21,7 +21,7 @@ from tactician import (
     planned_agent,
 )
 from tactician.agents.planned.evaluation import evaluate_expression
-from tactician.agents.planned.expressions import DEEPEST, LONGEST, ExpressionError, parse_expression
+from tactician.planning.expressions import DEEPEST, LONGEST, ExpressionError, parse_expression
 from tactician.testing import FakeContext
 from tests.agents.running import started, steps
 from tests.support.effort import examples

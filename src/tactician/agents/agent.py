@@ -21,6 +21,7 @@ from tactician.agents.toolboxes import (
     with_groups,
 )
 from tactician.conversation import Conversation, WindowStrategy
+from tactician.errors import DeclarationError
 from tactician.llm import LlmOptions, ModelLike
 from tactician.llm.options import NO_OPTIONS
 from tactician.loop import Handoff, output_type
@@ -67,6 +68,8 @@ class Agent(BaseRunnable[T_co]):
         tool_output_guardrails: checks of the result of a tool call, before the model sees it.
         window: the part of a long conversation that the model sees, such as `SlidingWindow(max_tokens=4000)`; all by
             default.
+        rules: rules over its tool calls, of `tactician.planning.rules`: what must come first, may never happen, or has
+            to be done before the answer counts.
         autonomy: `Autonomous(...)`, for an agent that works until it declares its task done.
         max_turns: number of requests in which the model may use tools. After them the model has to answer.
         max_attempts: number of attempts at a valid `output_type`.
@@ -110,10 +113,19 @@ class Agent(BaseRunnable[T_co]):
             self._looked_up = tuple(tool for reference in spec.references for tool in reference.named_tools)
         more = (*self._invocations, *self._looked_up, *spec.handoffs)
         self._tools = Toolbox((*spec.tools.contents, *more)) if more else spec.tools
+        if spec.rules:
+            self._check_rules(spec)
         self.spec = spec
         self.name = spec.name
         self.description, self.own_description = spec.description, spec.own_description
         self.output_type = spec.output_type
+
+    def _check_rules(self, spec: AgentSpec[T_co]) -> None:
+        """Check the names in the rules, as far as the tools can be known before a run."""
+        from tactician.planning.ruling.calls import find_call_mistakes
+
+        if mistakes := list(find_call_mistakes(spec.rules, self._tools.names, is_complete=False)):
+            raise DeclarationError(spec.name, mistakes)
 
     @property
     def id(self) -> str:
@@ -272,7 +284,14 @@ class Agent(BaseRunnable[T_co]):
         if self._invocations:
             instructions = describe_workers(instructions, self._invocations)
         return TurnLoop(
-            model, self._output, context, instructions=instructions, tools=tools, options=options, policy=spec
+            model,
+            self._output,
+            context,
+            instructions=instructions,
+            tools=tools,
+            options=options,
+            policy=spec,
+            shared_rules=context.services.rules,
         )
 
     @cached_property

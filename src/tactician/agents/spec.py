@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Generic, Self, TypedDict, cast
+from typing import TYPE_CHECKING, Final, Generic, Self, TypeAlias, TypedDict, cast
 
 from typing_extensions import TypeForm, TypeVar, Unpack
 
@@ -30,6 +30,13 @@ from tactician.runs import Runnable
 from tactician.suggestions import did_you_mean
 from tactician.tools import ToolGroup
 from tactician.tools.toolbox import Toolbox, ToolLike
+
+if TYPE_CHECKING:
+    from tactician.planning.rules import Rule
+
+    Rules: TypeAlias = Sequence[Rule]
+else:
+    Rules = Sequence[object]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=str)
@@ -56,6 +63,7 @@ class AgentSettings(TypedDict, total=False):
     tool_output_guardrails: Sequence[GuardrailLike]
     window: WindowStrategy | None
     autonomy: Autonomous | None
+    rules: Rules
     max_turns: Positive
     max_attempts: Positive | None
     max_tool_calls: Positive | None
@@ -202,6 +210,8 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         self._set_knowledge(settings)
         if handoffs := settings.get("handoffs"):
             fields["handoffs"] = tuple(_as_handoff(handoff, self.name) for handoff in handoffs)
+        if rules := settings.get("rules"):
+            fields["rules"] = _check_rules(rules, self.name)
         if groups := settings.get("tool_groups"):
             fields["tool_groups"] = (groups,) if isinstance(groups, str) else tuple(groups)
         if (autonomy := settings.get("autonomy")) is not None and not isinstance(autonomy, Autonomous):
@@ -238,6 +248,16 @@ def _refuse_model_as_name(label: str) -> None:
     if provider in PROVIDERS:
         problem = f'{label!r} is a model, not a name. Write Agent("Helper", model={label!r})'
         raise DeclarationError("Agent", [problem])
+
+
+def _check_rules(rules: Sequence[object], agent: str) -> tuple[Rule, ...]:
+    from tactician.planning.rules import Rule
+
+    checked = tuple(rule for rule in rules if isinstance(rule, Rule) and rule.penalty is None)
+    if len(checked) < len(rules):
+        problem = f"its rules are {list(rules)!r}: write rules of tactician.planning.rules, without a penalty"
+        raise DeclarationError(agent, [problem])
+    return checked
 
 
 def _as_handoff(target: object, agent: str) -> Handoff[object]:

@@ -32,6 +32,7 @@ from tactician.blueprint.knowledge import (
     export_references,
 )
 from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, export_trace, set_trace
+from tactician.blueprint.rules import RulePart, build_rules, export_rules
 from tactician.blueprint.schema_base import Name, Part, Positive, Temperature, convert_type
 from tactician.blueprint.tool_lists import AgentToolPart, build_tools, export_tools
 from tactician.blueprint.turn_settings import (
@@ -58,7 +59,7 @@ _CODED: Final = frozenset(
     {
         *("model", "instructions", "tools", "tool_groups", "references", "contributors", "handoffs"),
         *("input_guardrails", "output_guardrails", "tool_input_guardrails", "tool_output_guardrails"),
-        *("window", "autonomy"),
+        *("window", "autonomy", "rules"),
     }
 )
 """The settings of an agent that JSON has in a form of their own; `AgentFields` writes them out."""
@@ -93,6 +94,7 @@ class AgentFields(Blueprint):
     tool_input_guardrails: _Guardrails | None = None
     tool_output_guardrails: _Guardrails | None = None
     autonomy: AutonomyPart | None = None
+    rules: tuple[RulePart, ...] | None = None
 
     def build_settings(self, builder: Builder) -> AgentSettings:
         """Return the settings of the agent, without its name and its output type."""
@@ -113,6 +115,8 @@ class AgentFields(Blueprint):
             "tool_input_guardrails": build_guardrails(self.tool_input_guardrails, builder, "toolInputGuardrails"),
             "tool_output_guardrails": build_guardrails(self.tool_output_guardrails, builder, "toolOutputGuardrails"),
         }
+        if self.rules:
+            settings["rules"] = build_rules(self.rules, builder)
         if self.context_management is not None:
             settings["window"] = build_window(self.context_management, builder.at("contextManagement"))
         if (autonomy := self.autonomy) is not None:
@@ -153,6 +157,7 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
         "tool_input_guardrails": export_guardrails(guards.tool_input, exporter, "toolInputGuardrails") or None,
         "tool_output_guardrails": export_guardrails(guards.tool_output, exporter, "toolOutputGuardrails") or None,
         "autonomy": None if spec.autonomy is None else export_autonomy(spec.autonomy),
+        "rules": export_rules(spec.rules),
     }
 
 

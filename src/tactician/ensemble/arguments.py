@@ -24,6 +24,7 @@ from tactician.ensemble.work.running import TaskErrorPolicy
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.events.bus import EventListener
 from tactician.llm import LanguageModel, LlmOptions, ModelLike
+from tactician.planning.rules import Rule
 from tactician.runs import Budget
 from tactician.tools.toolbox import Toolbox, ToolLike
 from tactician.trace.capture import CaptureMode
@@ -46,6 +47,7 @@ ARGUMENT_KINDS: Final = {
     "agents": LIST.or_none(),
     "tools": LIST,
     "listeners": LIST,
+    "rules": LIST,
     "max_parallel": COUNT.or_none(),
     "rate_limit": NUMBER.or_none(),
 }
@@ -67,6 +69,7 @@ class EnsembleArguments(Protocol):
     constraints: HierarchicalConstraints | None
     synthesize: ModelLike | None
     budget: Budget | None
+    rules: tuple[Rule, ...]
     reflections: ReflectionStore | None
     memory: ScopedMemory | None
     delegation: Delegation | None
@@ -89,6 +92,7 @@ def find_argument_mistakes(arguments: EnsembleArguments) -> Iterator[tuple[str, 
     yield from _find_store_mistakes(arguments)
     yield from _find_run_mistakes(arguments)
     yield from _find_listener_mistakes(arguments.listeners)
+    yield from _find_rule_mistakes(arguments.rules)
     yield from _find_review_mistakes(arguments)
     yield from _find_equipment_mistakes(arguments)
 
@@ -159,6 +163,12 @@ def _find_listener_mistakes(listeners: Sequence[object]) -> Iterator[tuple[str, 
     for place, listener in enumerate(listeners):
         if not callable(listener):
             yield f"listeners[{place}]", f"{listener!r} is not a function of an event"
+
+
+def _find_rule_mistakes(rules: Sequence[object]) -> Iterator[tuple[str, str]]:
+    for place, rule in enumerate(rules):
+        if not isinstance(rule, Rule) or rule.penalty is not None:
+            yield f"rules[{place}]", f"{rule!r} is not a rule of tactician.planning.rules without a penalty"
 
 
 def _find_review_mistakes(arguments: EnsembleArguments) -> Iterator[tuple[str, str]]:

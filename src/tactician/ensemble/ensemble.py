@@ -44,6 +44,7 @@ from tactician.events.bus import EventListener
 from tactician.llm import ModelLike
 from tactician.llm.model_sources import ModelSource
 from tactician.llm.options import NO_OPTIONS
+from tactician.planning.rules import Rule
 from tactician.runs import Budget, Input, RunContext
 from tactician.runs.context.part_settings import with_formatter
 from tactician.suggestions import suggest_options
@@ -92,6 +93,7 @@ class Ensemble(EnsembleRunnable[T_co]):
             call for all of them, including tasks in loops and graphs. An ensemble inside that names no such model asks
             this one, and a map-reduce does for the first task of each level. By default the role follows from the
             description.
+        rules: rules over the tasks, by their ids, and over delegations, by roles; see `tactician.planning.rules`.
         budget: the budget of each run that names no other budget.
         capture: how much `result.trace` has: `"off"`, `"standard"` or `"full"`. By default as the context of the run or
             the setting `[telemetry] capture` says, which is `"off"`: then the trace has the tasks alone.
@@ -128,6 +130,7 @@ class Ensemble(EnsembleRunnable[T_co]):
         budget: Budget | None = None,
         capture: CaptureMode | str | None = None,
         context_format: ContextFormat | ContextFormatter | None = None,
+        rules: Sequence[Rule] = (),
     ) -> None:
         self.name = name
         self.phases: tuple[Phase, ...] = as_list(phases or ())
@@ -147,6 +150,7 @@ class Ensemble(EnsembleRunnable[T_co]):
         self.rate_limit = rate_limit
         self.listeners = as_list(listeners)
         self.synthesize = synthesize
+        self.rules = as_list(rules)
         self._pace = SharedPace()
         self._known_models: ModelSource | None = None
         self.budget = budget
@@ -256,7 +260,7 @@ class Ensemble(EnsembleRunnable[T_co]):
             context = self._pace.limit(context, self.rate_limit)
         maker = environment.synthesize if self.synthesize is None else self.synthesize
         if maker is None:
-            return self._run_workflow(environment, context)
+            return self._run_workflow(self._structure, self._workflow_run, environment, context)
         return self._cast_and_run(maker, environment, context)
 
     async def _cast_and_run(
@@ -265,7 +269,15 @@ class Ensemble(EnsembleRunnable[T_co]):
         """Run the tasks with the agents that a model chooses."""
         tasks = (task for _, task in walk_tasks(number_tasks(self.tasks)))
         casting = Casting(maker, await synthesize_agents(tasks, maker, context))
-        return await choose_workflow(EnsembleStructure(self, casting))(environment, context)
+        structure = EnsembleStructure(self, casting)
+        return await self._run_workflow(structure, choose_workflow(structure), environment, context)
+
+    def _run_workflow(
+        self, structure: EnsembleStructure, run: WorkflowRun, environment: TaskEnvironment, context: RunContext
+    ) -> Coroutine[object, object, EnsembleResult]:
+        if self.rules or context.services.rules:
+            return structure.ruled_tasks.run(run, environment, context)
+        return run(environment, context)
 
     @override
     def prepare_context(self, context: RunContext | None) -> RunContext | None:
@@ -295,7 +307,7 @@ class Ensemble(EnsembleRunnable[T_co]):
         return EnsembleStructure(self)
 
     @cached_property
-    def _run_workflow(self) -> WorkflowRun:
+    def _workflow_run(self) -> WorkflowRun:
         return choose_workflow(self._structure)
 
     @cached_property

@@ -27,6 +27,7 @@ from tactician.ensemble.work.checks import (
     warn_of_unused_agents,
 )
 from tactician.ensemble.work.composite import NO_CASTING, Casting, Equipment, TaskTemplate, walk_tasks
+from tactician.ensemble.work.ruled_tasks import RuledTasks
 from tactician.ensemble.work.running import TaskOrder
 from tactician.ensemble.work.task_learning import find_learning_mistakes
 from tactician.ensemble.work.task_reviews import ReviewSettings
@@ -186,6 +187,13 @@ class EnsembleStructure:
             arrows = self.arguments.workflow.find_arrows(self.tasks, [job.context for job in self.jobs])
             yield from (arrow for arrow in arrows if arrow[0] in known)
 
+    @cached_property
+    def ruled_tasks(self) -> RuledTasks:
+        """The tasks and roles under the rules of the ensemble."""
+        roles = [worker.role for worker in self.team] if self.delegates else []
+        ids = [str(task.id) for _, task in walk_tasks((path, job.task) for path, job in self.places)]
+        return RuledTasks(self.arguments.name, self.arguments.rules, (*ids, *roles))
+
     def _find_problems(self) -> Iterator[Problem]:
         name, agents, workflow = self.arguments.name, self.arguments.agents, self.arguments.workflow
         if agents is not None and not self.delegates:
@@ -199,6 +207,7 @@ class EnsembleStructure:
                 yield from find_agent_problems(f"agents[{number}]", agent)
         places = walk_tasks((path, job.task) for path, job in self.places)
         mistakes = [*find_learning_mistakes(places, self._stores)]
+        mistakes += self.ruled_tasks.find_mistakes() if self.arguments.rules else ()
         if self.delegates:
             mistakes += find_duplicates(self.team)
         if self.is_hierarchical:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tactician.loop.events import ToolAnswered as ToolAnswered
     from tactician.loop.events import ToolCalled as ToolCalled
     from tactician.loop.events import ToolInterrupted as ToolInterrupted
+    from tactician.loop.events import ToolRefused as ToolRefused
     from tactician.loop.events import ToolReturned as ToolReturned
     from tactician.loop.events import TurnCompleted as TurnCompleted
     from tactician.loop.events import TurnFailed as TurnFailed
@@ -33,7 +34,7 @@ else:
             "tactician.loop.autonomy": "Autonomous",
             "tactician.loop.events": (
                 "HandedOff OutputRejected PartialReceived PieceReceived TextReceived ThinkingReceived "
-                "ToolAnswered ToolCalled ToolInterrupted ToolReturned TurnCompleted TurnFailed TurnStarted"
+                "ToolAnswered ToolCalled ToolInterrupted ToolRefused ToolReturned TurnCompleted TurnFailed TurnStarted"
             ),
             "tactician.loop.handoffs": "Handoff handoff last_messages without_tools",
             "tactician.loop.output": "output_type",

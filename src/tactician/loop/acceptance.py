@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tactician.grammar import format_count
 from tactician.guardrails.checks import Objection, find_first_objection
@@ -14,6 +14,9 @@ from tactician.loop.policy import AnswerAttempts, TurnPolicy
 from tactician.loop.state import TurnState
 from tactician.loop.tool_runner import Refused
 from tactician.runs import OutputError, RunContext, RunResult
+
+if TYPE_CHECKING:
+    from tactician.planning.ruling.calls import RuleGuard
 
 T = TypeVar("T")
 
@@ -57,6 +60,8 @@ class Acceptance(Generic[T]):
             OutputError: when it does not, and was the last attempt.
             Refused: when a guardrail stops the run.
         """
+        if self._state.guard is not None and not self._state.is_accepted and self._find_debt(self._state.guard, text):
+            return None
         guards = () if self._state.is_accepted else self._policy.guards.output
         if guards and (objection := await self._find_objection(CheckedOutput(text, value))):
             if not objection.wants_retry:
@@ -67,6 +72,23 @@ class Acceptance(Generic[T]):
             self._state.is_accepted = True
             await self._context.save_step("output", self._name, text)
         return self._state.create_result(value, self._context)
+
+    def _find_debt(self, guard: RuleGuard, text: str) -> bool:
+        """Return whether the rules ask for something before the run may end; the model is told.
+
+        Raises:
+            OutputError: when it was told too often, or a rule is broken and nothing can mend it.
+        """
+        from tactician.loop.rule_guard import describe_debt
+
+        now = self._context.clock.time()
+        if broken := guard.find_broken(now):
+            message = f"{self._name}: the rule {broken[0]} is broken, so no answer counts"
+            raise OutputError(message, self._state.create_failed_result(self._context), text)
+        if (debt := describe_debt(guard, now)) is None:
+            return False
+        self.reject(text, debt)
+        return True
 
     async def _find_objection(self, answer: CheckedOutput) -> Objection | None:
         with self._context.enter():

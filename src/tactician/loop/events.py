@@ -254,6 +254,21 @@ class ToolAnswered(Event):
 
 
 @frozen(kw_only=True)
+class ToolRefused(Event):
+    """Event of a tool call that was not run, as it would break `rules`."""
+
+    usual_level: ClassVar[int] = logging.WARNING
+    content_fields: ClassVar[tuple[str, ...]] = ("call.arguments",)
+
+    call: ToolCall
+    rules: tuple[str, ...]
+
+    def describe(self) -> str:
+        """Return which tool was not run, and why."""
+        return f"{self.call.name} was not run: {', '.join(self.rules)}"
+
+
+@frozen(kw_only=True)
 class ToolInterrupted(Event):
     """Event of a tool call without a result: the run waits, or `error` ends it, as a cancellation does."""
 

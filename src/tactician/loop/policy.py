@@ -22,6 +22,7 @@ from tactician.loop.autonomy import Autonomous
 
 if TYPE_CHECKING:
     from tactician.config.settings import AttemptSettings
+    from tactician.planning.rules import Rule
 
 DEFAULT_MAX_TURNS = 10
 DEFAULT_MAX_REPEATS = 3
@@ -80,6 +81,7 @@ class TurnPolicy:
         window: the part of a long conversation that the model sees; all, when `None`.
         guards: the guardrails.
         autonomy: policy of an autonomous agent; when `None`, the first reply without tool calls is the answer.
+        rules: rules over the tool calls, of `tactician.planning.rules`.
     """
 
     max_turns: int = DEFAULT_MAX_TURNS
@@ -93,6 +95,7 @@ class TurnPolicy:
     window: WindowStrategy | None = None
     guards: Guards = NO_GUARDS
     autonomy: Autonomous | None = None
+    rules: tuple[Rule, ...] = ()
 
     @property
     def tool_output_limit(self) -> int | None:

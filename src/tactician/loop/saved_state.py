@@ -20,7 +20,8 @@ class Counts(TypedDict):
 
     `kept` is the number of messages that were in the caller's conversation before; `None`, when they are saved too.
     `input` is the number of those that are saved up to the end of the input, `answer` the place among them of an answer
-    of the model that is not dealt with. `series` and `forgotten` are missing in what earlier versions have saved.
+    of the model that is not dealt with. `series` and `forgotten` are missing in what earlier versions have saved, and
+    `rules` where a run has none.
     """
 
     kept: int | None
@@ -40,6 +41,7 @@ class Counts(TypedDict):
     is_handed_over: bool
     series: NotRequired[str]
     forgotten: NotRequired[list[str]]
+    rules: NotRequired[dict[str, object]]
 
 
 def read_counts(data: object) -> Counts:

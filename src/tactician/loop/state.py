@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tactician.conversation import Conversation
 from tactician.conversation.exchanges import count_equal
@@ -16,6 +16,9 @@ from tactician.loop.call_ids import CallIds
 from tactician.loop.saved_state import Counts, keep_message, parse_messages, read_counts
 from tactician.runs import RunContext, RunResult, RunStatus
 from tactician.runs.progress.checkpoint import Changes, Data
+
+if TYPE_CHECKING:
+    from tactician.planning.ruling.calls import RuleGuard
 
 T = TypeVar("T")
 
@@ -38,14 +41,16 @@ class TurnState:
         is_accepted: true when the last answer has passed the output guardrails, which a resumed run does not call
             again.
         is_handed_over: true when the conversation has the answer of the target of a handoff.
+        guard: the rules over the calls; `None` without rules.
+        saved_guard: what a guard has seen in an earlier part of the run; `None` at its beginning.
         series: part of the idempotency keys of the calls; the same when the run continues elsewhere, and another
             when all is done anew, as models may then give the same ids to other calls.
     """
 
     __slots__ = (
         "_call_ids", "_forgotten", "_input", "_kept", "_last_call", "_part", "_repeats", "_revision", "_saved",
-        "admitted", "answer", "answers", "calls", "conversation", "cut_off", "is_accepted", "is_handed_over",
-        "is_last_word", "refusals", "rejections", "restarts", "series", "turn",
+        "admitted", "answer", "answers", "calls", "conversation", "cut_off", "guard", "is_accepted", "is_handed_over",
+        "is_last_word", "refusals", "rejections", "restarts", "saved_guard", "series", "turn",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +73,8 @@ class TurnState:
         self._call_ids: CallIds | None = None
         self._forgotten: list[str] = []
         self.series = ""
+        self.guard: RuleGuard | None = None
+        self.saved_guard: Mapping[str, object] | None = None
 
     @classmethod
     def begin(cls, messages: Sequence[Message], conversation: Conversation | None, context: RunContext) -> TurnState:
@@ -202,7 +209,7 @@ class TurnState:
 
     @property
     def _counts(self) -> Counts:
-        return Counts(
+        counts = Counts(
             kept=self._kept,
             input=self._input,
             answer=None if self.answer is None else self._place_of(self.answer) - self._first,
@@ -221,6 +228,9 @@ class TurnState:
             series=self.series,
             forgotten=self._call_ids.to_list() if self.restarts and self._call_ids is not None else self._forgotten,
         )
+        if (rules := self.saved_guard if self.guard is None else self.guard.to_data()) is not None:
+            counts["rules"] = dict(rules)
+        return counts
 
     @classmethod
     def restore(
@@ -264,6 +274,7 @@ class TurnState:
         self.cut_off, self.is_last_word = counts["cut_off"], counts["is_last_word"]
         self.is_accepted, self.is_handed_over = counts["is_accepted"], counts["is_handed_over"]
         self.series, self._forgotten = counts.get("series", ""), counts.get("forgotten", [])
+        self.saved_guard = counts.get("rules")
         if (place := counts["answer"]) is not None:
             answer = self.conversation.messages[self._first + place] if 0 <= place < saved else None
             if not isinstance(answer, AssistantMessage):

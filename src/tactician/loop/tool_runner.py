@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tactician.errors import ConfigurationError, TacticianError
 from tactician.flow.scheduler import gather_or_suspend
@@ -27,6 +28,9 @@ from tactician.text import describe_error
 from tactician.tools import Tool
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.toolbox import Toolbox, ToolInvoker
+
+if TYPE_CHECKING:
+    from tactician.planning.ruling.calls import RuleGuard
 
 _CHARACTERS_PER_TOKEN = 4
 _LONG_RESULT = 10_000
@@ -106,11 +110,13 @@ class ToolRunner:
         tool = tools.find(call.name)
         if self._policy.guards.tool_input or (tool is not None and tool.traits.needs_approval):
             call = _repair_call(call)  # what is checked must be what is run
-        result = apply_decision(call, tool, self._context)
+        # Before anybody is asked for an approval.
+        refusal = None if self._state.guard is None else self._refuse_by_rules(self._state.guard, call, tools)
+        result = refusal or apply_decision(call, tool, self._context)
         if isinstance(result, ToolCall):
             shown = await self._format(await self._run_and_report(result, tool, tools), tool)
             result = _trim(shown, self._policy)
-        else:
+        elif refusal is None:
             self._context.emit(ToolAnswered, call=call, result=result)
             result = await self._format(result, tool)
         self._state.answers[call.id] = result
@@ -147,7 +153,30 @@ class ToolRunner:
             return replace(result, content=await asyncio.to_thread(self._formatter.format_json, result.content))
         return replace(result, content=self._formatter.format_json(result.content))
 
+    def _refuse_by_rules(self, guard: RuleGuard, call: ToolCall, tools: Toolbox) -> ToolResult | None:
+        from tactician.loop.rule_guard import refuse_call
+
+        return refuse_call(guard, call, tools.names, self._context)
+
     async def _produce_result(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
+        """Run a call, if no rule of the agent forbids it now."""
+        if (guard := self._state.guard) is None:
+            return await self._produce_checked(call, tool, tools)
+        from tactician.loop.rule_guard import canonicalize_arguments
+
+        call = canonicalize_arguments(call)
+        if (refusal := self._refuse_by_rules(guard, call, tools)) is not None:
+            return refusal
+        guard.start(call.name)
+        has_succeeded = False
+        try:
+            result = await self._produce_checked(call, tool, tools)
+            has_succeeded = not result.is_error
+        finally:
+            guard.end(call.name, self._context.clock.time(), has_succeeded=has_succeeded)
+        return result
+
+    async def _produce_checked(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
         if (why_not := self._find_refusal(call, tool)) is not None:
             return ToolResult(call.id, call.name, why_not[0], is_error=why_not[1])
         guards = self._policy.guards

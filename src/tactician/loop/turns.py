@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from tactician.conversation import Conversation, MessageWindow, find_token_counter
 from tactician.grammar import format_count
@@ -42,6 +42,9 @@ from tactician.tools import Tool
 from tactician.tools.tool import describe_result
 from tactician.tools.toolbox import Toolbox
 
+if TYPE_CHECKING:
+    from tactician.planning.rules import Rule
+
 T = TypeVar("T")
 NO_TOOLS = Toolbox()
 _MAX_REFUSALS = 3
@@ -55,6 +58,7 @@ class TurnLoop(Generic[T]):
     Args:
         tools: the tools of the model; a function is called before each turn, so that tools can change.
         ending: the rule for the answer; by default the first reply, or the policy's rule.
+        shared_rules: rules of the platform, which hold where they speak of a tool.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class TurnLoop(Generic[T]):
         options: LlmOptions = NO_OPTIONS,
         policy: TurnPolicy = DEFAULT_POLICY,
         ending: Ending[T] | None = None,
+        shared_rules: tuple[Rule, ...] = (),
     ) -> None:
         autonomy = policy.autonomy
         self._model = model
@@ -89,7 +94,9 @@ class TurnLoop(Generic[T]):
         self._is_saved = context.is_saved
         self._toolbox: Toolbox | None = None
         self._turn_began: float | None = None
-        self._is_checked = bool(policy.guards.output) or autonomy is not None
+        self._shared_rules = shared_rules
+        is_owed = any(rule.is_obligation for rule in (*policy.rules, *shared_rules))
+        self._is_checked = bool(policy.guards.output) or autonomy is not None or is_owed
         self._gate: PieceGate | None = None
         self._state: TurnState
 
@@ -111,6 +118,11 @@ class TurnLoop(Generic[T]):
             Suspended: when the run has to wait for an approval or for the caller.
         """
         state = self._state = TurnState.begin(messages, conversation, self._context)
+        if self._policy.rules or self._shared_rules:
+            from tactician.loop.rule_guard import start_guard
+
+            tools, now = self._load_toolbox(), self._context.clock.time()
+            start_guard(self._policy.rules, self._shared_rules, tools, state, now)
         try:
             result = await self._take_turns(messages)
         except Refused as refused:
@@ -145,7 +157,7 @@ class TurnLoop(Generic[T]):
                 result = await self._handle_calls(message, calls)
             elif (answer := self._read_reply(text := message.text)) is None:
                 result = None
-            elif self._is_saved or self._policy.guards.output:
+            elif self._is_saved or self._policy.guards.output or state.guard is not None:
                 result = await self._create_acceptance().accept_value(answer.value, text)
             else:
                 result = state.create_result(answer.value, self._context)
@@ -306,6 +318,9 @@ class TurnLoop(Generic[T]):
         ends = [(c, r, t) for c, r in pairs if not r.is_error and (t := tools.find(c.name)) and t.traits.ends_run]
         for call, result, tool in sorted(ends, key=_comes_after_handoffs):
             if isinstance(tool, Handoff):
+                if (debt := self._describe_debt()) is not None:
+                    self._create_acceptance().reject("", f"the conversation stays with you, as {debt}")
+                    return None
                 messages = self._state.conversation.messages
                 own = self._context.with_model(self._model, self._options)
                 delegated = await hand_over(tool, call, self._name, messages, own)
@@ -315,6 +330,14 @@ class TurnLoop(Generic[T]):
             text = result.content if tool.traits.return_direct else message.text or result.content
             return await self._create_acceptance().accept_text(text)
         return None
+
+    def _describe_debt(self) -> str | None:
+        """Return what the rules ask for before the run may end; `None` when nothing is owed."""
+        if (guard := self._state.guard) is None:
+            return None
+        from tactician.loop.rule_guard import describe_debt
+
+        return describe_debt(guard, self._context.clock.time())
 
     @cached_property
     def _inside(self) -> RunContext:

@@ -27,17 +27,24 @@ class Rule:
         kind: the name of the function that makes it
         arguments: the arguments of this function, by name; those that are None are left out
         penalty: the price of breaking it, in units of cost; None for a rule that is never broken
+        is_shared: True for a rule of a platform, which may name what an agent lacks
     """
 
     kind: Kind
     arguments: Mapping[str, Event | int | timedelta | tuple[Rule, ...]]
     penalty: float | None = None
+    is_shared: bool = False
 
     @property
     def parts(self) -> tuple[Rule, ...]:
         """The rules that it is made of; none for most."""
         parts = self.arguments.get("rules", ())
         return parts if isinstance(parts, tuple) else ()
+
+    @property
+    def is_obligation(self) -> bool:
+        """True when the rule may ask for something before the run may end."""
+        return self.kind in ("sometime", "after", "at_least", "within") or any(p.is_obligation for p in self.parts)
 
     @property
     def events(self) -> Iterator[Event]:

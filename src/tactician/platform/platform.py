@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import cache, cached_property
@@ -37,6 +37,7 @@ from tactician.tools.groups import ToolSource, list_groups
 from tactician.tools.provider import OpenProviders
 
 if TYPE_CHECKING:
+    from tactician.planning.rules import Rule
     from tactician.platform.conversations.answering import Requests
     from tactician.platform.conversations.conversations import Conversations
     from tactician.platform.conversations.process_conversations import ProcessConversations
@@ -65,6 +66,8 @@ class Platform(RegisteredAgents, RunControl):
         retention: age at which workers delete runs that have ended; they stay for ever by default.
         planning: limits of each decision of a planner; by default, those in `tactician.toml`.
         clock: time of runs, timeouts, deadlines, pauses and events; a `FakeClock` in tests.
+        rules: rules of `tactician.planning.rules` that all agents keep. A rule holds for each agent that has an
+            action, a tool or a task that the rule speaks of.
 
     Attributes:
         retention: the same.
@@ -80,6 +83,7 @@ class Platform(RegisteredAgents, RunControl):
         retention: timedelta | None = None,
         planning: PlanningBudget | None = None,
         clock: Clock = SYSTEM_CLOCK,
+        rules: Sequence[Rule] = (),
     ) -> None:
         settings = {"store": store, "on_event": on_event, "clock": clock, "retention": retention}
         if any(value not in (None, SYSTEM_CLOCK) for value in settings.values()):  # else there is nothing to import
@@ -95,6 +99,10 @@ class Platform(RegisteredAgents, RunControl):
             *(() if planning is None else (PlanningSettings(planning),)),
         )
         services.is_durable = store is not None
+        if rules:
+            from tactician.platform.settings import read_rules
+
+            services.rules = read_rules(rules)
         self._set_up(services, tool_groups, retention)
 
     def _set_up(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Final
 
 from tactician.errors import ConfigurationError
+from tactician.planning.rules import Rule
+from tactician.planning.ruling.calls import share_rules
 
 
 def check_settings(settings: Mapping[str, object]) -> None:
@@ -19,6 +21,22 @@ def check_settings(settings: Mapping[str, object]) -> None:
         fits, advice = _KINDS[name]
         if value is not None and not fits(value):
             raise ConfigurationError(f"Platform: {name} is {value!r}; {advice}")
+
+
+def read_rules(rules: Iterable[object]) -> tuple[Rule, ...]:
+    """Return the rules of a platform.
+
+    Raises:
+        ConfigurationError: when a value is no rule, or a condition in a rule is no expression.
+    """
+    given = tuple(rules)
+    wrong = [rule for rule in given if not isinstance(rule, Rule)]
+    if wrong:
+        raise ConfigurationError(f"Platform: rules has {wrong[0]!r}; write rules=[rules.before('a', 'b')]")
+    try:
+        return share_rules(rule for rule in given if isinstance(rule, Rule))
+    except ValueError as error:
+        raise ConfigurationError(f"Platform: rules has a condition that is no expression: {error}") from error
 
 
 def _is_made(method: str) -> Callable[[object], bool]:

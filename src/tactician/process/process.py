@@ -71,7 +71,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         self.options = options or _inherit_options(context) or DEFAULT_OPTIONS
         meter = BudgetMeter(self.options.budget, context.tally, context.clock, context.meter)
         inside = create_process_context(context, self.options, meter)
-        agent = agent.with_rules(self.options.rules)
+        agent = agent.with_rules(self.options.rules, shared=context.services.rules)
         saved_runs = None if state is None else len(state.history)
         state = state or ProcessState(blackboard, began_at=context.clock.time())
         self.conversation: ProcessConversation | None = None

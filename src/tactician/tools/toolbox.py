@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from typing import TypeAlias
 
 from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, Replan, ToolError
@@ -122,6 +122,11 @@ class Toolbox:
     def find(self, name: str) -> Tool | None:
         """Return the tool with a name."""
         return self._tools.get(name)
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of the tools."""
+        return self._tools.keys()
 
     @property
     def contents(self) -> tuple[ToolLike, ...]:

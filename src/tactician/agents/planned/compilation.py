@@ -7,9 +7,9 @@ and gives its return type's, by the rules of the Embabel guide, chapters 3.2, 3.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tactician.agents.planned.annotations import find_subclasses
 from tactician.agents.planned.condition_names import ConditionNames
@@ -38,6 +38,8 @@ from tactician.process.stored_types import list_stored_names, type_name
 if TYPE_CHECKING:
     from tactician.planning.rules import Rule
     from tactician.planning.ruling.progress import RuleBook
+
+_MOST_RULE_SETS: Final = 8
 
 
 def compile_classes(
@@ -220,12 +222,14 @@ class LateClasses:
         roots: the types that it names.
         known: these types and all their subclasses at the last reading.
         original: the agent at the last reading; a refreshed agent may have fewer actions and goals.
+        under_rules: the agent under the rules of runs and platforms, for the last ones.
     """
 
     read: Callable[[tuple[Rule, ...]], PlannedAgentSpec]
     roots: tuple[type, ...]
     known: frozenset[type]
     original: PlannedAgentSpec
+    under_rules: dict[tuple[Rule, ...], PlannedAgentSpec] = field(default_factory=dict)
 
     @classmethod
     def attach(cls, spec: PlannedAgentSpec, read: Callable[[tuple[Rule, ...]], PlannedAgentSpec]) -> PlannedAgentSpec:
@@ -237,7 +241,11 @@ class LateClasses:
 
     def __call__(self, spec: PlannedAgentSpec) -> PlannedAgentSpec:
         """Return the refreshed agent; the same agent when there is nothing new."""
-        return spec if _find_loaded(self.roots) <= self.known else self.read_with(spec, spec.rules)
+        return spec if self._is_current else self._adapt(self.read(spec.rules), spec)
+
+    @property
+    def _is_current(self) -> bool:
+        return _find_loaded(self.roots) <= self.known
 
     def read_with(self, spec: PlannedAgentSpec, rules: tuple[Rule, ...]) -> PlannedAgentSpec:
         """Return the agent, read again under these rules.
@@ -245,7 +253,17 @@ class LateClasses:
         Raises:
             DeclarationError: when a rule names what the agent does not know.
         """
-        fresh, before = self.read(rules), self.original
+        if not self._is_current:
+            return self._adapt(self.read(rules), spec)
+        if (fresh := self.under_rules.get(rules)) is None:
+            fresh = self.under_rules[rules] = self.read(rules)
+            if len(self.under_rules) > _MOST_RULE_SETS:
+                del self.under_rules[next(iter(self.under_rules))]
+        return self._adapt(fresh, spec)
+
+    def _adapt(self, fresh: PlannedAgentSpec, spec: PlannedAgentSpec) -> PlannedAgentSpec:
+        """Return a freshly read agent with the name, the actions and the goals of a spec."""
+        before = self.original
         actions = _list_names(fresh.actions) - (_list_names(before.actions) - _list_names(spec.actions))
         goals = _list_names(fresh.goals) - (_list_names(before.goals) - _list_names(spec.goals))
         if spec.name != before.name:  # it was assembled for certain goals

@@ -25,7 +25,6 @@ from tactician.agents.planned.declarations import (
     GoalDeclaration,
     MethodDeclaration,
 )
-from tactician.agents.planned.expressions import Expression, ExpressionError, is_expression, parse_expression
 from tactician.agents.planned.methods import NOT, ActionMethod, Declarations, Method, Source
 from tactician.agents.planned.signatures import (
     Parameter,
@@ -37,6 +36,7 @@ from tactician.agents.planned.signatures import (
 )
 from tactician.errors import DeclarationError
 from tactician.loggers import get_logger
+from tactician.planning.expressions import Expression, ExpressionError, is_expression, parse_expression
 from tactician.process.objects import get_state_declaration
 from tactician.tools.signature import parse_docstring, resolve_hints
 

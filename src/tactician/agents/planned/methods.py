@@ -7,9 +7,9 @@ from functools import partial
 from typing import Final
 
 from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclaration
-from tactician.agents.planned.expressions import Expression
 from tactician.agents.planned.signatures import Provide, Signature
 from tactician.frozen import frozen
+from tactician.planning.expressions import Expression
 from tactician.process import OperationContext
 from tactician.process.objects import DEFAULT_BINDING, get_state_declaration
 from tactician.prompts import PromptContributor

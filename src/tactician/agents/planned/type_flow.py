@@ -8,9 +8,9 @@ from functools import partial
 from tactician.agents.planned.annotations import find_subclasses
 from tactician.agents.planned.condition_names import ConditionNames, can_produce, is_sure_to_produce
 from tactician.agents.planned.evaluation import evaluate_expression, judge_expression, list_names
-from tactician.agents.planned.expressions import is_of_rule
 from tactician.agents.planned.methods import ActionMethod, Declarations, Method
 from tactician.agents.planned.signatures import Parameter
+from tactician.planning.expressions import is_of_rule
 from tactician.process import Blackboard, OperationContext
 from tactician.process.agent.spec import Negation, Observe, Price
 from tactician.process.board.looks import IsSet, IsThere, Look

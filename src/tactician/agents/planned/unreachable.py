@@ -11,9 +11,9 @@ from dataclasses import is_dataclass
 from tactician.agents.planned.annotations import find_subclasses, is_class
 from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.evaluation import list_names, snake_case
-from tactician.agents.planned.expressions import Expression, is_expression
 from tactician.agents.planned.methods import ActionMethod, Declarations, Source
 from tactician.model_classes import is_model_class
+from tactician.planning.expressions import Expression, is_expression
 from tactician.process import UserInput
 from tactician.process.objects import DEFAULT_BINDING
 from tactician.suggestions import find_closest

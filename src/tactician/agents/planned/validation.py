@@ -12,10 +12,10 @@ from typing import Final
 from tactician.agents.planned.annotations import format_hint, is_class
 from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclaration, Planner
-from tactician.agents.planned.expressions import PREFIX, is_expression
 from tactician.agents.planned.methods import NOT, ActionMethod, Declarations
 from tactician.agents.planned.unreachable import find_unreachable, suggest_similar
 from tactician.planning import PlanningBudget
+from tactician.planning.expressions import PREFIX, is_expression
 from tactician.process import ActionRetryPolicy, Export
 from tactician.process.objects import get_state_declaration
 

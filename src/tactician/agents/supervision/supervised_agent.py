@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from pydantic_core import to_json
 
@@ -26,6 +27,9 @@ from tactician.process.state.goals import GoalSpec
 from tactician.runs import TurnLimitError
 from tactician.text import snake_case
 from tactician.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from tactician.planning.rules import Rule
 
 _MOST_NUDGES: Final = 2
 
@@ -99,13 +103,22 @@ def supervise(
         actions=(*spec.actions, leading),
         goals=goals,
         observations={**spec.observations, **{name: IsSet(name) for name in effects}},
-        conditions={},
+        conditions={name: spec.conditions[name] for name in spec.rule_conditions if name in spec.conditions},
         prices={},
         states=(),  # its leader is there in all of them
         planner=AStarPlanner(),
         refresher=None,  # it would read the agent without its leader
-        rule_reader=None,
+        rule_reader=None if spec.rule_reader is None else partial(_read_again, spec),
     )
+
+
+def _read_again(inner: PlannedAgentSpec, spec: PlannedAgentSpec, rules: tuple[Rule, ...]) -> PlannedAgentSpec:
+    """Return a supervised agent under other rules."""
+    assert inner.rule_reader is not None
+    fresh = inner.rule_reader(inner, rules)
+    conditions = {name: fresh.conditions[name] for name in fresh.rule_conditions if name in fresh.conditions}
+    observations = {**fresh.observations, **spec.observations}
+    return replace(spec, rule_book=fresh.rule_book, conditions=conditions, observations=observations)
 
 
 def _create_supervisor_action(lead: _Supervisor, effects: Mapping[str, bool]) -> ActionSpec:

@@ -31,6 +31,7 @@ from tactician.blueprint.ensembles.team_settings import (
 )
 from tactician.blueprint.models import TracePart, set_trace
 from tactician.blueprint.references import BlueprintRef
+from tactician.blueprint.rules import RulePart, build_rules
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Name, Part, Positive, Rate
 from tactician.documents.data import DataPath
 from tactician.ensemble import Ensemble, Phase, ReviewPolicy, Task, Workflow
@@ -65,6 +66,7 @@ class EnsembleBlueprint(Blueprint, ModelFieldsPart, ToolFieldsPart):
     context_formatter: Name | None = None
     capture: Annotated[Literal["off", "standard", "full"], DEFERRED_IN_TEXT] | None = None
     budget: BudgetPart | None = None
+    rules: tuple[RulePart, ...] | None = None
     trace_metadata: TracePart | None = None
 
     def build_with(self, builder: Builder) -> Ensemble | None:
@@ -123,6 +125,7 @@ class EnsembleBlueprint(Blueprint, ModelFieldsPart, ToolFieldsPart):
             "constraints": build_constraints(self.constraints),
             "budget": build_budget(self.budget, builder),
             "delegation": None if self.delegation is None else build_delegation(self.delegation, builder),
+            "rules": build_rules(self.rules, builder),
             "memory": build_memory(self.memory, builder),
             "reflections": build_reflections(self.reflections, builder),
         }

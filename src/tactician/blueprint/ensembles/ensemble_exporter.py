@@ -16,6 +16,7 @@ from tactician.blueprint.ensembles.task_exporter import TaskExporter
 from tactician.blueprint.ensembles.team_settings import BudgetPart, ConstraintsPart, export_delegation
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.models import export_trace
+from tactician.blueprint.rules import export_rules
 from tactician.blueprint.settings import export_part
 from tactician.ensemble import Ensemble, Graph, Loop, MapReduce, ReviewPolicy
 
@@ -77,5 +78,6 @@ def _list_run_fields(ensemble: Ensemble, exporter: Exporter) -> dict[str, Any]:
         "listeners": tuple(name for name in listeners if name is not None) or None,
         **export_context_format(ensemble.context_format, exporter),
         "capture": ensemble.capture,
+        "rules": export_rules(ensemble.rules),
         "budget": export_part(BudgetPart, ensemble.budget, exporter.at("budget")),
     }

@@ -26,6 +26,7 @@ from tactician.ensemble.values.output_creation import create_task_output
 from tactician.ensemble.values.results import EnsembleResult, ExitReason
 from tactician.ensemble.values.task_input import TaskInput, Values
 from tactician.ensemble.values.task_output import TaskOutput
+from tactician.ensemble.values.task_rules import TaskRules, observe_task
 from tactician.errors import ConfigurationError, ToolError
 from tactician.frozen import frozen
 from tactician.runs import RunContext, RunResult
@@ -116,7 +117,9 @@ class DelegationExecutor:
         if entry.response is not None:
             return _report(entry.response)
         try:
-            result, output = await self._run(entry, call)
+            with observe_task(request.role, self._context) as complete:
+                result, output = await self._run(entry, call)
+                complete(output)
         except INTERRUPTIONS:
             raise
         except Exception as error:
@@ -167,7 +170,9 @@ class DelegationExecutor:
             return f"{role!r} answers with an output type of its own: leave out the output type"
         calls = [entry.request.role for entry in self.log.list_allowed(delegator.role)]
         completed = {entry.request.role for entry in self.log.list_completed(delegator.role)}
-        return delegator.constraints.find_objection(role, calls, completed)
+        rules = self._context.find(TaskRules)
+        broken = None if rules is None else rules.find_objection(role)
+        return broken or delegator.constraints.find_objection(role, calls, completed)
 
     def _find_place(self, call: RunContext) -> DelegationDepth:
         """Return the depth of the agent that delegates, with the lowest limit of the ensembles around it."""

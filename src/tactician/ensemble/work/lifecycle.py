@@ -32,9 +32,11 @@ from tactician.ensemble.values.errors import INTERRUPTIONS
 from tactician.ensemble.values.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.values.output_creation import create_task_output, restore_object
 from tactician.ensemble.values.task_output import TaskOutput
+from tactician.ensemble.values.task_rules import Complete, TaskRules, observe_task
 from tactician.ensemble.work.task_execution import TaskExecution
 from tactician.ensemble.work.task_learning import learn_again
 from tactician.ensemble.work.task_signals import EnsembleExit, RetryRequested
+from tactician.errors import RuleRefusedError
 from tactician.runs import BudgetError, RepeatLimitError, RunContext, RunResult, list_prompts
 from tactician.runs.outcomes.suspension import Suspended
 from tactician.text import describe_error
@@ -51,9 +53,27 @@ async def perform_task(execution: TaskExecution) -> TaskOutcome:
     Raises:
         ReviewRejectedError: when nobody has decided in time, and that rejects the task.
         GuardrailError: when a guardrail stops the task.
+        RuleRefusedError: when the task would break a rule of the ensemble.
         BudgetError: when the run has reached a limit.
         Exception: any that the agent or the handler raised.
     """
+    if (rules := execution.run.context.find(TaskRules)) is not None:
+        _check_rules(rules, execution)
+    with observe_task(execution.plan.key, execution.run.context) as complete:
+        return await _perform(execution, complete)
+
+
+def _check_rules(rules: TaskRules, execution: TaskExecution) -> None:
+    try:
+        rules.check(execution.plan.key)
+    except RuleRefusedError as refusal:
+        execution.run.context.emit(
+            TaskFailed, task_id=execution.plan.key, role=execution.plan.job.role, error=describe_error(refusal)
+        )
+        raise
+
+
+async def _perform(execution: TaskExecution, complete: Complete) -> TaskOutcome:
     plan, context = execution.plan, execution.run.context
     is_observed = context.services.bus.is_observed
     _begin(execution, is_observed)
@@ -73,6 +93,7 @@ async def perform_task(execution: TaskExecution) -> TaskOutcome:
         execution.checkpoint.set(began=execution.began)
         _report_failure(execution, error)
         raise
+    complete(output)
     if plan.is_followed:
         execution.checkpoint.set(draft=None, earlier=None)
     execution.checkpoint.set(began=execution.began, output=execution.encode(output))
@@ -89,6 +110,8 @@ async def restore_task(execution: TaskExecution, saved: TaskOutput) -> TaskOutpu
     plan, output = execution.plan, await _restore(execution, saved)
     if output is saved and plan.is_composite and execution.outbox.holds:
         await _begin_work(execution)  # the tasks inside leave theirs again
+    if (rules := execution.run.context.find(TaskRules)) is not None:
+        rules.note_output(plan.key, output)
     await learn_again(execution, output)
     execution.run.outcomes[plan.key] = output
     execution.place.emit(

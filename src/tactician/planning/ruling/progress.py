@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from tactician.frozen import frozen
@@ -106,12 +107,48 @@ class RuleProgress:
         """The rules that ask for something before the run may end, without preferences."""
         return [rule.rule for rule, state in self._hard() if state not in rule.automaton.accepting]
 
-    def find_refusals(self, action: Action, world: WorldState) -> list[Rule]:
-        """Return the rules that the action would break if it started now and had its effects."""
-        then = world.apply(action)
-        return [
-            rule.rule for rule, state in self._hard() if rule.automaton.read(state, action.name, world, then) == DEAD
-        ]
+    def find_refusals(self, action: Action, world: WorldState, running: Iterable[str] = ()) -> list[Rule]:
+        """Return the rules that the action would break if it started now and had its effects.
+
+        Args:
+            action: the action
+            world: the world now
+            running: the names of actions that run meanwhile: they may succeed or not, in any order
+        """
+        refusals = dict[Rule, None]()
+        for outcome, left in self._find_outcomes(tuple(sorted(running))):
+            then = outcome.after(action.name, world, world.apply(action))
+            ends = [end for end, _ in then._find_outcomes(left)] if left else [then]
+            refusals.update(dict.fromkeys(rule for end in ends for rule in end.broken))
+        return list(refusals)
+
+    def _find_outcomes(self, running: tuple[str, ...]) -> Iterator[tuple[RuleProgress, tuple[str, ...]]]:
+        """Yield the states after some of the running actions have succeeded, each with the actions that still run."""
+        open_outcomes, seen = [(self, running)], set[tuple[tuple[int, ...], tuple[str, ...]]]()
+        while open_outcomes:
+            progress, left = open_outcomes.pop()
+            if (progress.states, left) in seen:
+                continue
+            seen.add((progress.states, left))
+            yield progress, left
+            open_outcomes += [(progress.after(name, None, None), _drop(left, n)) for n, name in enumerate(left)]
+
+    def end_deadlines(self, timers: dict[str, float], since: float, now: float) -> RuleProgress:
+        """Return the progress in which the rules with a time that is over are broken.
+
+        Args:
+            timers: the times at which the open rules began to wait, by the texts of the rules; they are updated
+            since: the time at which a rule without a timer began to wait
+            now: the time
+        """
+        numbers = list(self.states)
+        for position, (ruled, number) in enumerate(self):
+            limit, text = ruled.rule.seconds, str(ruled.rule)
+            if limit is None or number in ruled.automaton.accepting:
+                timers.pop(text, None)
+            elif now > timers.setdefault(text, since) + limit:
+                numbers[position] = DEAD
+        return replace(self, states=tuple(numbers))
 
     @property
     def first_penalty(self) -> float:
@@ -129,3 +166,7 @@ class RuleProgress:
         for rule, state in self:
             if rule.rule.penalty is None:
                 yield rule, state
+
+
+def _drop(names: tuple[str, ...], position: int) -> tuple[str, ...]:
+    return (*names[:position], *names[position + 1 :])

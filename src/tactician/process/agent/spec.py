@@ -210,17 +210,30 @@ class PlannedAgentSpec:
         return () if self.rule_book is None else tuple(ruled.rule for ruled in self.rule_book.rules)
 
     @property
+    def rule_conditions(self) -> tuple[str, ...]:
+        """The names of the conditions in its rules."""
+        return () if self.rule_book is None else self.rule_book.conditions
+
+    @property
     def is_led(self) -> bool:
         """True when a model chooses the actions, instead of the planner."""
         return any(action.leads for action in self.actions)
 
-    def with_rules(self, rules: Iterable[Rule]) -> PlannedAgentSpec:
+    def with_rules(self, rules: Iterable[Rule], *, shared: tuple[Rule, ...] = ()) -> PlannedAgentSpec:
         """Return the same agent under further rules.
+
+        Args:
+            rules: the rules.
+            shared: rules of the platform, which hold where they speak of an action of the agent.
 
         Raises:
             DeclarationError: when a rule names what the agent does not know.
         """
-        demanded = tuple(dict.fromkeys((*self.rules, *rules)))
+        if shared:
+            from tactician.planning.ruling.calls import select_rules
+
+            shared = select_rules(shared, [*self._by_name, *(name.rpartition(".")[2] for name in self._by_name)])
+        demanded = tuple(dict.fromkeys((*self.rules, *rules, *shared)))
         if demanded == self.rules:
             return self
         if self.rule_reader is not None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import accumulate
 
 from tactician.errors import RuleRefusedError
 from tactician.planning import UNKNOWN, WorldState
@@ -73,15 +71,7 @@ def _read(progress: RuleProgress, runs: Sequence[ActionRun], state: ProcessState
 
 
 def _end_deadlines(progress: RuleProgress, state: ProcessState, now: float) -> RuleProgress:
-    """Return the progress in which the rules with a time that is over are broken."""
-    numbers = list(progress.states)
-    for position, (ruled, number) in enumerate(progress):
-        limit, text = ruled.rule.seconds, str(ruled.rule)
-        if limit is None or number in ruled.automaton.accepting:
-            state.rule_timers.pop(text, None)
-        elif now > state.rule_timers.setdefault(text, now if state.history else state.began_at) + limit:
-            numbers[position] = -1
-    return replace(progress, states=tuple(numbers))
+    return progress.end_deadlines(state.rule_timers, now if state.history else state.began_at, now)
 
 
 def explain_rules(book: RuleBook, agent: PlannedAgentSpec, state: ProcessState, world: WorldState) -> Iterator[str]:
@@ -113,14 +103,8 @@ class Ruling:
         self._world = world
 
     def find_refusals(self, action: ActionSpec, running: Iterable[ActionSpec] = ()) -> list[Rule]:
-        """Return the rules that an action would break, whether or not those that run succeed."""
-        outcomes = accumulate(
-            (each.name for each in running),
-            lambda progress, name: progress.after(name, None, None),
-            initial=self.progress,
-        )
-        refusals = (outcome.find_refusals(action.plan, self._world) for outcome in outcomes)
-        return list(dict.fromkeys(rule for rules in refusals for rule in rules))
+        """Return the rules that an action would break, whether or not those that run succeed, and in any order."""
+        return self.progress.find_refusals(action.plan, self._world, [each.name for each in running])
 
     def select(
         self, actions: Sequence[ActionSpec], running: Iterable[ActionSpec] = ()

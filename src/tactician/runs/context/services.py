@@ -17,6 +17,7 @@ from tactician.stores import DocumentStore
 
 if TYPE_CHECKING:
     from tactician.llm import ModelCatalog
+    from tactician.planning.rules import Rule
 
 T = TypeVar("T")
 
@@ -44,9 +45,12 @@ class Services:
         bus: where events go.
         others: further services.
         is_durable: true when every run is saved in the store after each step; by default, when there is a store.
+
+    Attributes:
+        rules: rules that every run keeps whose actions, tools or tasks they speak of.
     """
 
-    __slots__ = ("_others", "bus", "clock", "is_durable", "models", "store")
+    __slots__ = ("_others", "bus", "clock", "is_durable", "models", "rules", "store")
 
     def __init__(
         self,
@@ -62,6 +66,7 @@ class Services:
         self.is_durable = store is not None if is_durable is None else is_durable
         self.clock = clock
         self.bus = bus if bus is not None else EventBus()
+        self.rules: tuple[Rule, ...] = ()
         self._others: dict[type, object] = {type(other): other for other in others}
 
     @staticmethod
@@ -102,7 +107,7 @@ class Services:
     def with_bus(self, bus: EventBus) -> Services:
         """Return the same services with another bus."""
         changed = Services(self.models, self.store, self.clock, bus)
-        changed.is_durable = self.is_durable
+        changed.is_durable, changed.rules = self.is_durable, self.rules
         changed._others = self._others
         return changed
 

@@ -1,0 +1,62 @@
+"""Rules of an agent over its tool calls: which calls may start, and what the model still owes at the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tactician.errors import DeclarationError
+from tactician.llm import ToolCall, ToolResult
+from tactician.loop.events import ToolRefused
+from tactician.planning.ruling.calls import RuleGuard, find_call_mistakes, select_rules
+from tactician.runs import RunContext
+from tactician.tools.arguments import repair_arguments
+from tactician.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from tactician.loop.state import TurnState
+    from tactician.planning.rules import Rule
+
+
+def start_guard(own: tuple[Rule, ...], shared: tuple[Rule, ...], tools: Toolbox, state: TurnState, now: float) -> None:
+    """Set the guard of a run under the rules of its agent, and those of its platform that speak of its tools.
+
+    Raises:
+        DeclarationError: when a rule of the agent names no tool.
+    """
+    names = tools.names
+    if mistakes := list(find_call_mistakes(own, names, is_complete=True)):
+        raise DeclarationError("rules", mistakes)
+    if rules := tuple(dict.fromkeys((*own, *select_rules(shared, names)))):
+        state.guard = RuleGuard(rules, now, state.saved_guard)
+
+
+def canonicalize_arguments(call: ToolCall) -> ToolCall:
+    """Return a call whose arguments are written anew, so that the tool reads them as the rules have."""
+    try:
+        return replace(call, arguments=json.dumps(call.parse_arguments()))
+    except ValueError:
+        repaired = repair_arguments(call.arguments)
+        return call if repaired is None else replace(call, arguments=repaired)
+
+
+def refuse_call(guard: RuleGuard, call: ToolCall, names: Collection[str], context: RunContext) -> ToolResult | None:
+    """Return the result of a call that would break a rule; `None` for a call that may start."""
+    try:
+        arguments = call.parse_arguments()
+    except ValueError:
+        arguments = {}
+    if not (rules := guard.find_refusals(call.name, arguments, names, context.clock.time())):
+        return None
+    texts = tuple(map(str, rules))
+    context.emit(ToolRefused, call=call, rules=texts)
+    broken = "the rule " + texts[0] if len(texts) == 1 else "the rules " + ", ".join(texts)
+    return ToolResult(call.id, call.name, f"{call.name} was not started, as it would break {broken}.", is_error=True)
+
+
+def describe_debt(guard: RuleGuard, now: float) -> str | None:
+    """Return what is owed before the run may end, for the model; `None` when nothing is."""
+    owed = [str(rule) for rule in guard.find_owed(now)]
+    return f"these rules are not met yet: {', '.join(owed)}. Call the tools that they ask for" if owed else None
