@@ -311,7 +311,7 @@ async def _check_new(key: str, store: DocumentStore) -> None:
 
 
 def _find_namesake(run: str, agent: Runnable) -> Runnable | None:
-    """Return the agent of a request if the run has its name: other runs of requests are those of no single agent."""
+    """Return the agent of a request if the run has its name: the other runs of requests belong to no single agent."""
     return agent if run == agent.name else None
 
 
