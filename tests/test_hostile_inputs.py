@@ -21,8 +21,8 @@ from tactician.planning.expressions import ExpressionError, parse_expression
 from tactician.rag.text_query import parse_question, parse_text_query
 from tactician.text import escape_controls, replace_surrogates, strip_code_fence
 from tactician.tools.arguments import repair_arguments
-from tactician.tools.builtin.arithmetic import MAX_LENGTH, calculate
-from tactician.tools.builtin.json_path import find_value
+from tactician.tools.builtin.calculator import MAX_LENGTH, calculate
+from tactician.tools.builtin.json_query import find_value
 from tactician.tools.builtin.page_text import extract_text, extract_title
 from tests.support.effort import FUZZED, examples
 

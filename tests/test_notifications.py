@@ -12,14 +12,15 @@ from standardwebhooks.webhooks import Webhook as Verifier
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from tactician.errors import ConfigurationError
-from tactician.notifications.signatures import create_webhook_secret, sign_webhook
 from tactician.notifications.webhooks import (
     NotificationError,
     UnsafeAddressError,
     Webhook,
     WebhookSender,
     check_webhook_address,
+    create_webhook_secret,
     send_once,
+    sign_webhook,
 )
 from tactician.testing import FakeClock
 

@@ -18,7 +18,7 @@ from tactician.mesh import Delivery, Mesh, Node
 from tactician.mesh.messages.codec import MessageCodec
 from tactician.mesh.messages.replies import MeshReply, StatusReport
 from tactician.mesh.messages.requests import MAX_HOPS, MeshRequest
-from tactician.notifications.signatures import create_webhook_secret, sign_webhook
+from tactician.notifications.webhooks import create_webhook_secret, sign_webhook
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.waiting import eventually
 

@@ -351,7 +351,7 @@ class StoreConformance:
         self, library: Library, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("tactician.rag.sqlite_connection.SqliteConnection.max_candidates", 4)
-        monkeypatch.setattr("tactician.rag.postgres_connection.PostgresConnection.max_candidates", 4)
+        monkeypatch.setattr("tactician.rag.postgres_store.PostgresConnection.max_candidates", 4)
         sections = "\n\n".join(f"## S{number}\n\nA lamp hangs over the table, as in all rooms." for number in range(20))
         await library.add(parse_markdown(f"# Rooms\n\n{sections}", "rooms.md"))
         await library.add(parse_markdown("# First\n\nA purple thing that nobody has ever seen.", "first.md"))

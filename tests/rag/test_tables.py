@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tactician.rag import Chunking, Library, parse_markdown, split_document
-from tactician.rag.tables import find_tables
+from tactician.rag.chunking import find_tables
 from tests.rag.office_files import make_xlsx
 
 HEAD = "| Item | Price |\n|---|--:|\n"

@@ -2,7 +2,8 @@
 
 from tactician.agents.base import BLUEPRINTS
 from tactician.agents.definition import DEFINITIONS
-from tactician.blueprint import agents, constellations, definitions, named, remote
+from tactician.blueprint import agents, constellations, definitions, remote
+from tactician.blueprint import defaults as named
 from tactician.blueprint.blueprint import Blueprint, blueprint_type
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.differences import compare_blueprints

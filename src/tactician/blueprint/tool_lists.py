@@ -6,14 +6,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from types import FunctionType
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from tactician.blueprint.abilities import TypeText, find_type
-from tactician.blueprint.agent_steps import AgentStepPart, build_agent_step, export_agent_step
 from tactician.blueprint.blueprint import Node
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.built_in_tools.building import build_built_in_tool
 from tactician.blueprint.built_in_tools.exporting import export_built_in_tool, is_built_in_tool
+from tactician.blueprint.built_in_tools.parts import STEP_KINDS
 from tactician.blueprint.code_tools import CodeToolPart, build_code_tool, export_code_tool
 from tactician.blueprint.exporter import Exporter, is_default_instance
 from tactician.blueprint.functions import find_function
@@ -24,6 +24,41 @@ from tactician.runs import Input
 from tactician.tools import FunctionTool, RunnableTool, Tool, as_tool, require_declared_tools
 from tactician.tools.runnable import ToolParameter
 from tactician.tools.toolbox import Toolbox, ToolLike
+
+
+class AgentStepPart(Part):
+    """Agent or constellation as a step of a pipeline: its input is the output of the step before."""
+
+    tool: Literal["run_agent"]
+    target: Node
+    name: ToolName | None = None
+    description: str | None = None
+
+
+STEP_KINDS["run_agent"] = AgentStepPart
+
+
+def build_agent_step(part: AgentStepPart, here: Builder) -> Tool | None:
+    """Return the agent as a tool; `None` when there was a problem."""
+    target = here.build_node(part.target, "target")
+    return None if target is None else RunnableTool(target, part.name, part.description)
+
+
+def export_agent_step(tool: RunnableTool[Any], here: Exporter) -> AgentStepPart | None:
+    """Return the part of an agent as a tool; `None` when there was a problem."""
+    if tool.arguments is not None or tool.prompt is not None or tool.parameters:
+        here.add_problem(f"the tool {tool.name!r}: an agent with arguments of its own is no step of a blueprint")
+        return None
+    if (target := here.export_node(tool.runnable, "target")) is None:
+        return None
+    usual = RunnableTool(tool.runnable)
+    fields = {
+        "tool": "run_agent",
+        "target": target,
+        "name": tool.name if tool.name != usual.name else None,
+        "description": tool.description if tool.description != usual.description else None,
+    }
+    return here.make(AgentStepPart, fields)
 
 
 class ParameterPart(Part):

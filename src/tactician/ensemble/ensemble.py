@@ -20,8 +20,7 @@ from tactician.ensemble.nested import NestedEnsemble
 from tactician.ensemble.phases.phase import Phase
 from tactician.ensemble.reviews.review import ReviewPolicy
 from tactician.ensemble.reviews.reviewers import Reviewer
-from tactician.ensemble.structure import EnsembleStructure
-from tactician.ensemble.structure_drawing import draw_structure
+from tactician.ensemble.structure import EnsembleStructure, draw_structure
 from tactician.ensemble.structure_execution import WorkflowRun, choose_workflow
 from tactician.ensemble.tasks.task import Task, TaskLike, as_tasks
 from tactician.ensemble.tasks.workflows import Workflow, infer_workflow

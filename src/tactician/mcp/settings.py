@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tactician.config.settings import McpOAuthSettings, McpServerSettings
 from tactician.documents.variables import Variable, substitute_variables
 from tactician.errors import ConfigurationError
-from tactician.mcp.oauth import create_oauth
 from tactician.mcp.options import McpOptions
 from tactician.mcp.selection import SelectedTools, ServerTools
 from tactician.mcp.server import McpServer
@@ -18,7 +17,50 @@ from tactician.mcp.tool_selection import ToolSelection
 from tactician.mcp.transports import HttpTransport
 from tactician.tools.configured_servers import SERVERS
 
+if TYPE_CHECKING:
+    import httpx2
+    from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+
 _EVERYTHING: Final = ToolSelection()
+
+
+def create_oauth(url: str, *, client_id: str, client_secret: str, issuer: str, scope: str | None) -> httpx2.Auth:
+    """Return what asks the authorization server for a token, and sends the token with each request to a URL.
+
+    Args:
+        url: the URL of the server.
+        client_id: the id of the program at the authorization server.
+        client_secret: its secret, which goes to that server only.
+        issuer: the URL of the authorization server.
+        scope: the scopes to ask for, with spaces between them; those that the server names by default.
+
+    Raises:
+        ValueError: when the issuer is no HTTP address.
+    """
+    from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
+
+    return ClientCredentialsOAuthProvider(
+        url, _TokenMemory(), client_id=client_id, client_secret=client_secret, scope=scope, issuer=issuer
+    )
+
+
+class _TokenMemory:
+    """Storage of a token for as long as the program runs."""
+
+    def __init__(self) -> None:
+        self._token: OAuthToken | None = None
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self._token
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self._token = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Do nothing: the settings have the client."""
 
 
 def create_server(name: str, settings: McpServerSettings) -> ServerTools:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from dataclasses import field
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from tactician.clock import SYSTEM_CLOCK
 from tactician.frozen import frozen
 from tactician.rag.chunk_store import ChunkStore
 from tactician.rag.chunking import Chunking
 from tactician.rag.deadlines import limit_time
-from tactician.rag.deleted_files import find_deleted, is_inside
-from tactician.rag.downloads import Downloads
 from tactician.rag.elements import ContentRoot, Metadata
 from tactician.rag.errors import UnreadableDocumentError
 from tactician.rag.parser_process import DEFAULT_LIMITS, ParserLimits, ParserProcess
@@ -25,8 +27,67 @@ from tactician.rag.sources import DocumentSource, FetchedContent, SourceProblem,
 from tactician.runs.context.threads import in_thread
 from tactician.tools.builtin.web_client import WebLimits
 
+T = TypeVar("T")
+AT_ONCE: Final = 8
+"""Pages that are fetched at the same time, or wait for their turn. That bounds the memory that they take."""
 _READER_VERSION: Final = 2
 """Version of the readers: with another one, documents are read again."""
+
+
+class Downloads(Generic[T]):
+    """Pages that are fetched a few at once, and are given out in their order.
+
+    Args:
+        sources: the pages.
+        fetch: function that fetches a page.
+    """
+
+    def __init__(
+        self, sources: Iterable[DocumentSource], fetch: Callable[[DocumentSource], Coroutine[object, object, T]]
+    ) -> None:
+        self._waiting = deque(sources)
+        self._fetch = fetch
+        self._tasks: deque[asyncio.Task[T]] = deque()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def take_next(self) -> T:
+        """Return the next page, or raise the error that its fetching ended with."""
+        while self._waiting and len(self._tasks) < AT_ONCE:
+            self._tasks.append(asyncio.create_task(self._fetch(self._waiting.popleft())))
+        try:
+            return await self._tasks[0]
+        finally:
+            self._tasks.popleft().cancel()
+
+
+def find_deleted(folder: Path, uris: Iterable[str]) -> list[str]:
+    """Return the addresses of files that are no longer in a folder, or in the folders inside it.
+
+    A file that cannot be looked at, because a folder around it cannot, is not gone.
+    """
+    return [uri for uri in uris if is_inside(folder, uri) and _is_gone(Path(url2pathname(urlsplit(uri).path)))]
+
+
+def is_inside(folder: Path, uri: str) -> bool:
+    """Return whether an address leads to a file in a folder, or in a folder inside it."""
+    return uri.startswith(folder.as_uri().rstrip("/") + "/")
+
+
+def _is_gone(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 class RefreshPolicy(StrEnum):

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
+from tactician.documents.data import DocumentLimits
+from tactician.documents.document import read_document
+from tactician.errors import DocumentError
 from tactician.rag.deadlines import check_deadline
 from tactician.rag.elements import (
     ContainerSection,
     ContentRoot,
     LeafSection,
     Metadata,
+    MetadataValue,
     Section,
     create_document_id,
 )
-from tactician.rag.front_matter import split_front_matter
 from tactician.text import replace_surrogates
 
+_LIMITS: Final = DocumentLimits(size=20_000, depth=8, values=1_000)
+_LINE: Final = "---"
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -32,6 +37,37 @@ _PERMALINK: Final = "\u00b6"
 _LONGEST_TITLE: Final = 200
 _LINES_AT_ONCE: Final = 10_000
 _NO_TEXT_LINE: Final = re.compile(r"\s{0,3}([-*+>|#]|\d+[.)])")
+
+
+def split_front_matter(text: str) -> tuple[Metadata, str]:
+    """Return the facts before a text, and the text without them. What is no mapping in YAML is text.
+
+    Of the facts, those that filters can compare are kept: texts, numbers, truth values, and lists of them.
+    """
+    first, _, following = text.removeprefix("\ufeff")[: _LIMITS.size].partition("\n")
+    if first.rstrip() != _LINE:
+        return {}, text
+    lines = following.split("\n")
+    end = next((number for number, line in enumerate(lines) if line.rstrip() in (_LINE, "...")), None)
+    if end is None:
+        return {}, text
+    try:
+        data = read_document("\n".join(lines[:end]), "yaml", _LIMITS).data
+    except DocumentError:
+        return {}, text
+    if not isinstance(data, Mapping):
+        return {}, text
+    length = len(first) + 1 + sum(len(line) + 1 for line in lines[: end + 1])
+    facts = {str(name): fact for name, value in data.items() if (fact := _read_fact(value)) is not None}
+    return facts, text.removeprefix("\ufeff")[length:]
+
+
+def _read_fact(value: object) -> MetadataValue | None:
+    if isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, list) and value and all(isinstance(each, str | int | float | bool) for each in value):
+        return [each for each in value if isinstance(each, str | int | float | bool)]
+    return None
 
 
 class _Part(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
@@ -17,29 +18,97 @@ from starlette.authentication import (
 )
 from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import override
 
 from tactician.agents.planned.specs import planned_spec
 from tactician.frozen import frozen
-from tactician.people.person import Person
+from tactician.people.person import Person, Right
 from tactician.platform import Platform
 from tactician.runs import Runnable
 from tactician.serve.api.application import api_routes, create_application
 from tactician.serve.api.serving.guard import Callers, RequestLimits
 from tactician.serve.api.serving.operations import ApiOperation
 from tactician.serve.api.serving.server import ApiServer
+from tactician.serve.api.serving.time_limit import lift_time_limit
 from tactician.serve.api.work import create_work_operations
 from tactician.serve.dashboard.pages import dashboard_routes, home_route
-from tactician.serve.mounted import MountedServer, check_rights
+from tactician.serve.problems import ApiError
 
 if TYPE_CHECKING:
     from tactician.mesh import Mesh
     from tactician.serve.a2a.settings import A2aSettings
 
+_RIGHTS: Final[tuple[Right, ...]] = ("start", "answer")
 _NO_LIMITS: Final = RequestLimits()
 _MCP: Final = "/mcp"
 _A2A: Final = "/a2a"
 _CARD: Final = "/.well-known/agent-card.json"
+
+
+def check_rights(person: Person) -> None:
+    """Check that a person may use another protocol, with which all can be asked for that the protocol has.
+
+    Raises:
+        ApiError: when the person may not.
+    """
+    if missing := [right for right in _RIGHTS if right not in person.rights]:
+        raise ApiError(403, f"This needs the right {missing[0]!r}.")
+
+
+class MountedServer:
+    """Server of another protocol. It ends its streams when the application stops.
+
+    What a request asks for is in its body, in the words of the protocol. So callers need the rights to start
+    runs and to answer requests; roles are checked where a request requires one.
+
+    Args:
+        app: the server.
+        server: the server of the platform.
+        identify: returns the user of the protocol's library for a person.
+    """
+
+    def __init__(self, app: ASGIApp, server: ApiServer, identify: Callable[[Person], object]) -> None:
+        self._app = app
+        self._server = server
+        self._identify = identify
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, as long as the application runs.
+
+        Raises:
+            ApiError: when the caller has no right to do so.
+        """
+        person: Person = scope["person"]
+        check_rights(person)
+        lift_time_limit(scope)
+        await self._serve({**scope, "user": self._identify(person)}, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_begun = False
+
+        async def answer(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        serving = asyncio.create_task(self._run(scope, receive, answer))
+        stopped = asyncio.create_task(self._server.streams.wait_stopped())
+        try:
+            await asyncio.wait((serving, stopped), return_when=asyncio.FIRST_COMPLETED)
+            if serving.done():
+                serving.result()
+                return
+        finally:
+            for task in (serving, stopped):
+                task.cancel()
+            await asyncio.gather(serving, stopped, return_exceptions=True)
+        if not has_begun:
+            raise ApiError(503, "The server stops.", {"retry-after": "1"})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
 
 
 def app(

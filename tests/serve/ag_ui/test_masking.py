@@ -15,7 +15,7 @@ from ag_ui.core import (
 )
 
 from tactician.secrets import Masking
-from tactician.serve.ag_ui.masking import EventMasking
+from tactician.serve.ag_ui.client_run import EventMasking
 
 KEY = "sk-abcdefghijklmnop1234567890abcd"
 

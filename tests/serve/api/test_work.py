@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestServer
 from tactician import MemoryStore, Platform, RunContext, runnable
 from tactician.conversation import ChatUser
 from tactician.mesh import Mesh, Node
-from tactician.notifications.signatures import create_webhook_secret, sign_webhook
+from tactician.notifications.webhooks import create_webhook_secret, sign_webhook
 from tactician.serve import Person
 from tactician.testing import ScriptedModel
 from tests.serve.api.serving import Json, served, until

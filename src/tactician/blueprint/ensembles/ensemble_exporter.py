@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tactician.blueprint.ensembles.context_formats import export_context_format
@@ -10,15 +11,51 @@ from tactician.blueprint.ensembles.functions import export_object
 from tactician.blueprint.ensembles.group_exporter import Group
 from tactician.blueprint.ensembles.learning import export_memory, export_reflections
 from tactician.blueprint.ensembles.model_fields import export_model_fields, export_tool_fields
-from tactician.blueprint.ensembles.phase_exporter import export_phases
+from tactician.blueprint.ensembles.phase_parts import PersonPart, PhasePart, PhaseReviewPart
 from tactician.blueprint.ensembles.synthesis import export_synthesis
 from tactician.blueprint.ensembles.task_exporter import TaskExporter
 from tactician.blueprint.ensembles.team_settings import BudgetPart, ConstraintsPart, export_delegation
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
+from tactician.blueprint.functions import export_function
 from tactician.blueprint.models import export_trace
 from tactician.blueprint.rules import export_rules
 from tactician.blueprint.settings import export_part
-from tactician.ensemble import Ensemble, Graph, Loop, MapReduce, ReviewPolicy
+from tactician.ensemble import Ensemble, Graph, Loop, MapReduce, Phase, PhaseReview, ReviewPolicy, Task
+from tactician.ensemble.phases.review import PersonReview
+
+_GROUPS: tuple[type[Group], ...] = (Loop, Graph, MapReduce)
+
+
+def export_phases(phases: Sequence[Phase], tasks: TaskExporter, exporter: Exporter) -> Iterator[PhasePart]:
+    """Yield the parts of phases."""
+    for place, phase in enumerate(phases):
+        here = exporter.at("phases", place)
+        values = {
+            "name": phase.name,
+            "tasks": tasks.export_all(phase.own_tasks, here),
+            "after": tuple(other.name for other in phase.after) or None,
+            "workflow": phase.workflow,
+            "review": None if phase.review is None else _export_review(phase.review, tasks, here.at("review")),
+        }
+        if (part := here.make(PhasePart, values)) is not None:
+            yield part
+
+
+def _export_review(review: PhaseReview, tasks: TaskExporter, here: Exporter) -> PhaseReviewPart | None:
+    reviewer = review.reviewer
+    default = PhaseReview.by_person()
+    limits = {
+        name: value
+        for name in ("max_retries", "max_predecessor_retries")
+        if (value := getattr(review, name)) != getattr(default, name)
+    }
+    if isinstance(reviewer, PersonReview):
+        return here.make(PhaseReviewPart, {"person": export_part(PersonPart, reviewer, here), **limits})
+    if isinstance(reviewer, Task):
+        task = tasks.export_task(reviewer, here.at("task"))
+        return None if task is None else here.make(PhaseReviewPart, {"task": task, **limits})
+    function = export_function(reviewer, here, "function")
+    return None if function is None else here.make(PhaseReviewPart, {"function": function, **limits})
 
 
 @blueprint_exporter(Ensemble)
@@ -43,7 +80,6 @@ def export_group_alone(group: Group, exporter: Exporter) -> EnsembleBlueprint | 
     return export_ensemble(ensemble, exporter)
 
 
-_GROUPS: tuple[type[Group], ...] = (Loop, Graph, MapReduce)
 for _kind in _GROUPS:
     blueprint_exporter(_kind)(export_group_alone)
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import Final, Literal, get_args
+from pathlib import Path
+from typing import Annotated, Final, Literal, get_args
 
 from rich.markup import escape
 from rich.table import Table
 
 from tactician.cli.console import out
 from tactician.cli.personalities import find_personality
-from tactician.cli.shell import library_commands as library
+from tactician.cli.rag_command import ingest_places, print_report
 from tactician.cli.shell import look_commands as look
 from tactician.cli.shell import work_commands as work
 from tactician.cli.shell.history import ShellHistory
 from tactician.cli.shell.parsing import ShellInputError
 from tactician.cli.shell.session import ShellSession
-from tactician.cli.shell_commands import ShellCommand, ShellParameter, create_command
+from tactician.cli.shell_commands import ShellCommand, ShellOption, ShellParameter, create_command
+from tactician.errors import TacticianError
+from tactician.grammar import format_count
 from tactician.personalities import PERSONALITIES
 from tactician.platform import Platform
 from tactician.platform.autonomy import Mode
@@ -26,6 +29,30 @@ from tactician.suggestions import did_you_mean
 SERVICES: Final = (Platform, ShellSession, ShellHistory)
 Switch = Literal["prompts", "responses", "plan", "debug", "mode", "personality"]
 _WORK, _LOOK, _SELF = "run", "look", "shell"
+
+
+async def ingest(
+    places: Annotated[list[str | Path], ShellOption(help="Files, folders and web pages.")],
+    library: Annotated[str, ShellOption("-l", "An SQLite file, or a PostgreSQL URL.")] = "library.db",
+    embedder: Annotated[str | None, ShellOption("-e", "An embedding model, or wordllama (offline).")] = None,
+    refresh: Annotated[
+        Literal["changed", "never", "always"], ShellOption("-r", "Which documents to read again.")
+    ] = "changed",
+    allow_private: Annotated[bool, ShellOption(help="Fetch pages of private networks too.")] = False,
+) -> None:
+    """Read documents that are new or have changed into a library, which agents search.
+
+    Raises:
+        TacticianError: when some could not be read.
+    """
+    from tactician.rag import RefreshPolicy
+
+    report = await ingest_places(
+        map(str, places), library, embedder, policy=RefreshPolicy(refresh), allow_private=allow_private
+    )
+    print_report(report)
+    if report.failures:
+        raise TacticianError(f"{format_count(len(report.failures), 'document')} could not be read.")
 
 
 def show_help(session: ShellSession, command: str | None = None) -> None:
@@ -87,7 +114,7 @@ def list_built_in() -> Iterator[ShellCommand]:
     listed: tuple[tuple[str, str, Callable[..., object], tuple[str, ...]], ...] = (
         (_WORK, "execute", work.execute, ("x",)),
         (_WORK, "chat", work.chat, ()),
-        (_WORK, "ingest", library.ingest, ()),
+        (_WORK, "ingest", ingest, ()),
         (_WORK, "respond", work.respond, ()),
         (_WORK, "resume", work.resume, ()),
         (_WORK, "kill", work.kill, ()),

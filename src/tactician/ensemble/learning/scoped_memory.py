@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from types import MappingProxyType
@@ -12,7 +12,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from tactician.ensemble.learning.dated_log import DatedLog, DatedText
 from tactician.ensemble.learning.meaning import Embedder, PackedVector, Query, embed_text
-from tactician.ensemble.learning.scope_stock import Stock
 from tactician.ensemble.learning.scopes import Scope, ScopeEntry, check_scopes
 from tactician.errors import ConfigurationError, ModelError, StoredStateError
 from tactician.frozen import frozen
@@ -22,10 +21,40 @@ from tactician.stores import DocumentStore, MemoryStore, open_store
 from tactician.stores.address import StoreAddress
 from tactician.suggestions import did_you_mean, suggest_options
 
+_SPARE: Final = 10
+"""One further entry for so many may be in a scope, until all beyond its number are deleted at once."""
 _COLLECTION: Final = "memory_scopes"
 DEFAULT_RECALL: Final = 5
 """Number of entries that a task recalls from a scope."""
 _logger = get_logger(__name__)
+
+
+class Stock:
+    """Entries of a scope, as they were last counted, with those that were written here since."""
+
+    __slots__ = ("_number", "_oldest")
+
+    def __init__(self) -> None:
+        self._number: int | None = None
+        self._oldest: datetime | None = None
+
+    def count(self, times: Sequence[datetime]) -> None:
+        """Note the times of all entries."""
+        self._number, self._oldest = len(times), min(times, default=None)
+
+    def add(self, at: datetime, keep_last: int, oldest: datetime | None) -> bool:
+        """Note a further entry, and return whether there may be too many, or too old ones.
+
+        Args:
+            at: the time of the entry.
+            keep_last: number of entries to keep.
+            oldest: time before which no entry is kept.
+        """
+        if self._number is None:
+            return True
+        self._number += 1
+        self._oldest = at if self._oldest is None else min(self._oldest, at)
+        return self._number > keep_last + keep_last // _SPARE or (oldest is not None and self._oldest < oldest)
 
 
 @frozen

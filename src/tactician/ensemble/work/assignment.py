@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
-from tactician.agents import Agent
+from typing_extensions import override
+
+from tactician.agents import Agent, BaseRunnable
 from tactician.agents.spec import AgentSettings
 from tactician.ensemble.delegation.roster import Roster, get_role
 from tactician.ensemble.delegation.worker import expect_type
 from tactician.ensemble.learning.recollection import LearningStores
 from tactician.ensemble.tasks.default_agent import create_default_agent
 from tactician.ensemble.tasks.drawing import Drawable, Drawing
-from tactician.ensemble.tasks.handler import HandlerRunnable
 from tactician.ensemble.tasks.prompts import GUIDANCE
-from tactician.ensemble.tasks.task import Task
+from tactician.ensemble.tasks.task import Handler, Task
+from tactician.ensemble.values.task_input import TaskInput
 from tactician.ensemble.values.task_output import TaskOutput
 from tactician.ensemble.work.composite import NO_STORES, Equipment, find_composite
 from tactician.frozen import frozen
 from tactician.llm import ModelLike
-from tactician.runs import Runnable
+from tactician.process.people.questions import allow_questions
+from tactician.runs import Input, RunContext, Runnable, RunResult
 from tactician.tools.toolbox import Toolbox, ToolLike
 
 HANDLER_ROLE: Final = "(deterministic)"
 _LONGEST_KEY: Final = 80
+
+
+class HandlerRunnable(BaseRunnable[object]):
+    """Handler of a task as a Runnable, whose input is a `TaskInput`. It may ask people, with `ask_human`."""
+
+    def __init__(self, handler: Handler, description: str) -> None:
+        self.name = str(getattr(handler, "__name__", type(handler).__name__))
+        self.description = description
+        self._handler = handler
+
+    @override
+    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+        assert isinstance(input, TaskInput)
+        await context.begin_step()
+        with allow_questions(context.as_internal()):
+            output = self._handler(input)
+            if inspect.isawaitable(output):
+                output = await output
+        return RunResult(output, tally=context.tally, run_id=context.run_id)
 
 
 @frozen

@@ -5,20 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from a2a.server.request_handlers.response_helpers import build_error_response
+from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
+from a2a.utils.error_handlers import build_rest_error_payload
+from a2a.utils.errors import ContentTypeNotSupportedError
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tactician.errors import ConfigurationError, StoredStateError, StoreError
 from tactician.extras import require_extra
 from tactician.loggers import get_logger
 from tactician.platform import Autonomy, Platform
 from tactician.runs import Runnable
-from tactician.serve.a2a.card import CardSource
-from tactician.serve.a2a.endpoints import create_routes
+from tactician.serve.a2a.card import CARD_PATH, CardSource, is_authenticated
+from tactician.serve.a2a.contexts import ENDPOINT, EndpointContextBuilder
 from tactician.serve.a2a.handler import TaskHandler
-from tactician.serve.a2a.json_only import JsonOnly
+from tactician.serve.a2a.legacy_rpc import answer_legacy_calls
 from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.skills import PublishedSkill, find_skills
 from tactician.serve.a2a.task_run import PublishedTask
@@ -27,8 +36,81 @@ from tactician.serve.bodies import BodyLimit
 if TYPE_CHECKING:
     from tactician.serve.a2a.grpc_server import GrpcServer
 
+_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 _logger = get_logger(__name__)
 _DEFAULTS = A2aSettings()
+
+
+class JsonOnly:
+    """Middleware that refuses requests that are not JSON.
+
+    A form of a web page cannot send JSON, so that no page makes a browser send a task.
+
+    Args:
+        app: the application.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, unless it is refused."""
+        if scope["type"] == "http" and scope["method"] in _WITH_BODY and not _is_json(Headers(scope=scope)):
+            await _refuse(scope)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _is_json(headers: Headers) -> bool:
+    """Return whether a request has JSON, or no body."""
+    if "transfer-encoding" not in headers and headers.get("content-length", "0") == "0":
+        return True
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    return media_type == "application/json" or media_type.endswith("+json")
+
+
+def _refuse(scope: Scope) -> Response:
+    error = ContentTypeNotSupportedError("The content type of a request must be application/json.")
+    if scope["path"].removeprefix(scope.get("root_path", "")) == "" or scope["path"].endswith("/"):  # JSON-RPC
+        return JSONResponse(build_error_response(None, error))
+    return JSONResponse(build_rest_error_payload(error), status_code=415)
+
+
+def create_routes(handler: TaskHandler, cards: CardSource, *, supports_v03: bool) -> list[BaseRoute]:
+    """Return the routes of a server, and below the id of each skill the same routes for that skill alone.
+
+    Args:
+        handler: handler of the requests.
+        cards: source of the cards.
+        supports_v03: true to answer clients of version 0.3 too.
+    """
+    builder = EndpointContextBuilder()
+    rpc = create_jsonrpc_routes(handler, "/", builder, enable_v0_3_compat=supports_v03)
+    rest = create_rest_routes(handler, builder, enable_v0_3_compat=supports_v03)
+    if supports_v03:
+        rpc = [Route(route.path, answer_legacy_calls(route.endpoint), methods=["POST"]) for route in rpc]
+    # The SDK repeats its routes below any name of a tenant. Here these names are the ids of skills.
+    routes = [
+        Route(CARD_PATH, cards.serve, methods=["GET"]),
+        *rpc,
+        *(route for route in rest if isinstance(route, Route)),
+    ]
+    guard = Middleware(_OnlyPublished, cards=cards)
+    return [*routes, Mount(f"/{{{ENDPOINT}}}", routes=routes, middleware=[guard])]
+
+
+class _OnlyPublished:
+    """Middleware that answers 404 below the id of a skill that the caller may not use."""
+
+    def __init__(self, app: ASGIApp, cards: CardSource) -> None:
+        self._app = app
+        self._cards = cards
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = scope["path_params"][ENDPOINT]
+        if not self._cards.list_skills(endpoint, is_authenticated=is_authenticated(scope)):
+            raise HTTPException(404, f"There is no agent {endpoint!r} here.")
+        await self._app(scope, receive, send)
 
 
 def a2a_app(

@@ -18,10 +18,13 @@ from ag_ui.core import (
     RunFinishedOutcome,
     RunFinishedSuccessOutcome,
     RunStartedEvent,
+    TokenUsage,
 )
 
 from tactician.events import Event
 from tactician.events.encoding import encode
+from tactician.llm import Usage
+from tactician.llm.usage import UsageTally
 from tactician.loop import (
     TextReceived,
     ThinkingReceived,
@@ -38,12 +41,52 @@ from tactician.runs import ModelReturned, PendingRequest, RunEnded, RunResult, R
 from tactician.serve.ag_ui.interrupts import create_interrupt
 from tactician.serve.ag_ui.messages import OpenMessages, write_call, write_result, write_text
 from tactician.serve.ag_ui.shared_state import SharedState
-from tactician.serve.ag_ui.spending import Spending
 from tactician.serve.ag_ui.steps import Steps
 from tactician.serve.ag_ui.subagents import Subagents, name_call, name_request_call
 
+COST: Final = "tactician.cost"
 RUN: Final = "tactician.run"
 """Name of the event with the id of the run on this server."""
+
+
+class Spending:
+    """Tokens and dollars of a run of a client. A run that resumes another counts only its own."""
+
+    def __init__(self) -> None:
+        self._tally = UsageTally()
+
+    def add(self, usage: Usage) -> CustomEvent:
+        """Count the usage of a call of a model; return the event that tells the client."""
+        self._tally.add(usage)
+        total = self._tally.total
+        return CustomEvent(
+            name=COST,
+            value={
+                "model": usage.model,
+                "cost": usage.cost,
+                "total_cost": total.cost,
+                "input_tokens": total.input_tokens,
+                "output_tokens": total.output_tokens,
+            },
+        )
+
+    def list_usage(self) -> list[TokenUsage] | None:
+        """Return the usage of each model; `None` when no model was called."""
+        return [_show(model, usage) for model, usage in self._tally.by_model.items()] or None
+
+
+def _show(model: str, usage: Usage) -> TokenUsage:
+    provider, _, name = model.rpartition(":")
+    return TokenUsage(
+        provider=provider or None,
+        model=name or None,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        total_tokens=usage.total_tokens,
+        reasoning_tokens=usage.reasoning_tokens or None,
+        cached_input_tokens=usage.cache_read_tokens or None,
+        cache_write_input_tokens=usage.cache_write_tokens or None,
+    )
 
 
 class EventTranslator:
