@@ -27,7 +27,14 @@ from tactician import (
     approve,
 )
 from tactician.config import Settings
-from tactician.ensemble import EnsembleDefinitionError, ExitReason, TaskFailedError, TaskInput, TaskOutputs
+from tactician.ensemble import (
+    EnsembleDefinitionError,
+    EnsembleResult,
+    ExitReason,
+    TaskFailedError,
+    TaskInput,
+    TaskOutputs,
+)
 from tactician.ensemble.tasks.task import TaskLike
 from tactician.llm import ModelCatalog
 from tactician.platform import Worker
@@ -287,7 +294,9 @@ class TestReviews:
             "Outer: 1 of 1 phase failed (0 completed, 0 skipped): phase 'gather': task 'again': Loop 'again', "
             "iteration 1: task 'Middle': task 'Inner': task 'Fail': ValueError: no numbers"
         )
-        assert caught.value.result.failed == {
+        result: object = caught.value.result
+        assert isinstance(result, EnsembleResult)
+        assert result.failed == {
             "again": "Loop 'again', iteration 1: task 'Middle': task 'Inner': task 'Fail': ValueError: no numbers"
         }
 
