@@ -55,7 +55,7 @@ class _Shared:
     taken: LimitUsage = field(default_factory=LimitUsage)
 
 
-@frozen
+@frozen(enforced=False)
 class Builder:
     """Builder of the part at a path of a blueprint.
 

@@ -49,6 +49,8 @@ class Event:
             in it.
     """
 
+    made_by_users: ClassVar[bool] = False
+    """False: its constructor need not suggest names for unknown ones, which would take as long as the rest of it."""
     type: ClassVar[str] = "Event"
     usual_level: ClassVar[int] = logging.DEBUG
     opens: ClassVar[str | None] = None

@@ -95,7 +95,7 @@ class Fork:
         record, lease = await run_or_undo(adding, lambda _: self._delete(context))
         try:
             await runs.copy_steps(self.source.run_id, lease, until=self.at)
-            await runs.append(lease, self.at + 1, self._create_step(now))
+            await runs.append(lease, self.at + 1, runs.encode(self._create_step(now)))
             released = self._release(record, runs, now)
             saved = await runs.save(released, lease)
         except BaseException:
