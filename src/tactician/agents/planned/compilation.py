@@ -81,12 +81,30 @@ def compile_classes(
         rule_book=book,
     )
 
+    if book is not None:
+        _refuse_contradictions(spec, book)
+
     def read_again(rules: tuple[Rule, ...]) -> PlannedAgentSpec:
         return compile_classes(
             sources, name, description, planner, planning=planning, rules=rules, needs_goal=needs_goal
         )
 
     return LateClasses.attach(_supervise(spec) if planner is Planner.SUPERVISOR else spec, read_again)
+
+
+def _refuse_contradictions(spec: PlannedAgentSpec, book: RuleBook) -> None:
+    """Refuse rules under which no goal can be reached.
+
+    Raises:
+        DeclarationError: with the smallest set of these rules.
+    """
+    from tactician.planning.ruling.contradictions import find_contradiction
+
+    ran = [action.condition_ran for action in spec.actions]
+    if rules := find_contradiction(book.rules, spec.plannable, spec.pursued, ran):
+        one = f"the rule {rules[0]} makes every goal unreachable"
+        several = f"the rules {', '.join(map(str, rules))} contradict each other: no goal can be reached under them"
+        raise DeclarationError(spec.name, [one if len(rules) == 1 else several])
 
 
 def _supervise(spec: PlannedAgentSpec) -> PlannedAgentSpec:

@@ -122,8 +122,8 @@ class ActionSelector:
                 self._execution.context.emit(ActionRefused, action=name, rules=tuple(map(str, rules)))
         return allowed
 
-    async def check_rules(self, action: ActionSpec) -> None:
-        """Check that an action which somebody else has chosen keeps the rules.
+    async def check_rules(self, action: ActionSpec, running: Sequence[ActionSpec] = ()) -> None:
+        """Check that an action which somebody else has chosen keeps the rules, beside those that run.
 
         Raises:
             RuleRefusedError: when it would break a rule.
@@ -135,7 +135,7 @@ class ActionSelector:
 
         now = execution.context.clock.time()
         ruling = await read_rules(book, execution.agent, self._state, self._create_observer(), now)
-        if rules := ruling.find_refusals(action):
+        if rules := ruling.find_refusals(action, running):
             execution.context.emit(ActionRefused, action=action.name, rules=tuple(map(str, rules)))
             raise create_refusal(action.name, rules)
 
