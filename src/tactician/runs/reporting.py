@@ -37,8 +37,8 @@ class Named(Protocol):
 
 def agent_id(agent: Named) -> str:
     """Return the id of an agent: its own, else its name in snake case."""
-    own = getattr(agent, "id", None)
-    return own if isinstance(own, str) and own else snake_case(agent.name)
+    given_id = getattr(agent, "id", None)
+    return given_id if isinstance(given_id, str) and given_id else snake_case(agent.name)
 
 
 class WithUsage(Protocol):
