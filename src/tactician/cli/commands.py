@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +11,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from tactician.agents import combine_specs
+from tactician.agents.planned.components import build_component_agent
 from tactician.agents.planned.specs import planned_spec
 from tactician.cli.a2a_command import a2a
 from tactician.cli.blueprints import blueprints
@@ -78,6 +82,9 @@ def plan(
     loaded = load_agents(file)
     agents = {**loaded.everything, **loaded.component_agents}
     planned = {name: spec for name, runnable in agents.items() if (spec := planned_spec(runnable)) is not None}
+    if agent is None and (whole := {name: spec for name, spec in planned.items() if name in loaded.everything}):
+        planned = whole
+    planned = {name: _add_components(spec, loaded.components) for name, spec in planned.items()}
     if not planned:
         raise TacticianError(f"{file}: there is no planned agent in this file, only {', '.join(agents)}.")
     if agent in agents and agent not in planned:
@@ -93,6 +100,22 @@ def plan(
             out.print(build_agent_tree(spec, verbose=verbose))
         if search or picture is not None:
             _show_searches(spec, picture)
+
+
+def _add_components(spec: PlannedAgentSpec, components: Sequence[object]) -> PlannedAgentSpec:
+    """Return the agent with the actions of components, as far as they give what it lacks, as a run has them."""
+    world = spec.build_starting_world()
+    lacking = {(name, True) for name, is_there in world.items() if is_there}
+    specs = ((component, planned_spec(build_component_agent(component))) for component in components)
+    helpers = [
+        component
+        for component, made in specs
+        if made is not None and any(lacking & action.effects.items() for action in made.plannable)
+    ]
+    if not helpers or not spec.goals:
+        return spec
+    whole = combine_specs([spec.instance, *helpers], name=spec.name, description=spec.description)
+    return replace(whole, planner=spec.planner)
 
 
 def _show_searches(spec: PlannedAgentSpec, picture: Path | None) -> None:

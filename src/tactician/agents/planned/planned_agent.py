@@ -122,7 +122,7 @@ class PlannedAgent(BaseRunnable[T_co]):
         self.instance = instance
         self._spec = declared.spec(instance)
         self.name = self._spec.name
-        self.description = self._spec.description
+        self.description = self.own_description = self._spec.description
 
     @classmethod
     def of(cls, spec: PlannedAgentSpec) -> Self:
@@ -224,7 +224,9 @@ class PlannedAgent(BaseRunnable[T_co]):
 
         prepared, limits = self.prepare_context(context), self.budget if budget is None else budget
         messages, working = (None, work) if conversation is None else (messages_of(input), work_in)
-        return await start_run(self.name, messages, prepared, limits, working, kind=PROCESS_KIND, prepare=prepare)
+        return await start_run(
+            self.name, messages, prepared, limits, working, kind=PROCESS_KIND, prepare=prepare, runnable=self
+        )
 
     @suggest_options
     def run_sync(
