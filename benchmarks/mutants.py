@@ -30,18 +30,20 @@ SUBJECTS: Final = {
     "stores/lease_heartbeat.py": "tests/stores/test_lease_heartbeat.py",
     "serve/api/serving/guard.py": "tests/serve/api/test_guard.py",
     "secret_pieces.py": "tests/serve/test_held_text.py tests/test_secrets.py",
-    "planning/forced.py": "tests/planning",
-    "planning/greedy.py": "tests/planning",
+    "planning/forced.py": "tests/planning/test_planner.py",
+    "planning/greedy.py": "tests/planning/test_planner.py tests/planning/test_anytime.py",
 }
 """Tests by the module that they have to hold."""
 OPERATORS: Final = (
-    "AddNot ReplaceTrueWithFalse ReplaceFalseWithTrue ReplaceAndWithOr ReplaceOrWithAnd NumberReplacer "
-    "ReplaceBreakWithContinue ReplaceContinueWithBreak ExceptionReplacer ZeroIterationForLoop "
-    "ReplaceUnaryOperator_Delete_Not ReplaceBinaryOperator_Add_Sub ReplaceBinaryOperator_Sub_Add "
-    "ReplaceBinaryOperator_Mul_Div ReplaceComparisonOperator_Eq_NotEq ReplaceComparisonOperator_NotEq_Eq "
-    "ReplaceComparisonOperator_Lt_LtE ReplaceComparisonOperator_LtE_Lt ReplaceComparisonOperator_Gt_GtE "
-    "ReplaceComparisonOperator_GtE_Gt ReplaceComparisonOperator_Is_IsNot ReplaceComparisonOperator_IsNot_Is"
-).split()
+    *("AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd"),
+    *("NumberReplacer", "ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ExceptionReplacer"),
+    *("ZeroIterationForLoop", "ReplaceUnaryOperator_Delete_Not", "ReplaceBinaryOperator_Add_Sub"),
+    *("ReplaceBinaryOperator_Sub_Add", "ReplaceBinaryOperator_Mul_Div"),
+    *("ReplaceComparisonOperator_Eq_NotEq", "ReplaceComparisonOperator_NotEq_Eq"),
+    *("ReplaceComparisonOperator_Lt_LtE", "ReplaceComparisonOperator_LtE_Lt"),
+    *("ReplaceComparisonOperator_Gt_GtE", "ReplaceComparisonOperator_GtE_Gt"),
+    *("ReplaceComparisonOperator_Is_IsNot", "ReplaceComparisonOperator_IsNot_Is"),
+)
 """Operators whose mutants look like mistakes that people make; others mostly break annotations."""
 _SECONDS: Final = 120
 _PYTEST: Final = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly")
