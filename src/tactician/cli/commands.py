@@ -13,6 +13,7 @@ from tactician.agents.planned.specs import planned_spec
 from tactician.cli.a2a_command import a2a
 from tactician.cli.blueprints import blueprints
 from tactician.cli.chat_command import chat
+from tactician.cli.check_command import check
 from tactician.cli.code_command import code
 from tactician.cli.console import AgentName, Debug, File, out
 from tactician.cli.drawing import build_agent_tree, describe_kind
@@ -38,10 +39,11 @@ from tactician.errors import AgentNotFoundError, TacticianError
 from tactician.llm import ModelCatalog
 from tactician.process import draw_agent
 from tactician.process.agent.spec import PlannedAgentSpec
+from tactician.process.agent.what_if import Assumption, assume
 from tactician.text import escape_controls
 
 app = create_group()
-for command in (run, shell, chat, ps, show, trace, respond, resume, fork, kill, prune, worker, serve, node):
+for command in (run, shell, chat, check, ps, show, trace, respond, resume, fork, kill, prune, worker, serve, node):
     app.command()(command)
 app.add_typer(blueprints)
 app.add_typer(a2a)
@@ -64,6 +66,13 @@ def plan(
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE.svg", help="Draw the search for the first goal as an SVG.")
     ] = None,
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option("--what-if", metavar="ACTION=CHANGE", help="Plan as if it fails, gives nothing or costs so much."),
+    ] = None,
+    fallbacks: Annotated[
+        bool, typer.Option("--fallbacks", help="Say for each step what would be done if it failed.")
+    ] = False,
     debug: Debug = False,
 ) -> None:
     """Show the plans of a planned agent, with the inputs and outputs of each action; with -v also why."""
@@ -77,11 +86,13 @@ def plan(
             f"{agent} is no planned agent, and has no plan. Planned agents in {file}: {', '.join(planned)}."
         )
     is_single = agent is not None or picture is not None
-    for spec in [choose_agent(planned, agent, file)] if is_single else planned.values():
+    assumptions = [Assumption.parse(text) for text in what_if or ()]
+    for chosen in [choose_agent(planned, agent, file)] if is_single else planned.values():
+        spec = assume(chosen, assumptions)
         if as_mermaid:
             print(escape_controls(to_mermaid(draw_agent(spec))))
         else:
-            out.print(build_agent_tree(spec, verbose=verbose))
+            out.print(build_agent_tree(spec, verbose=verbose, fallbacks=fallbacks))
         if search or picture is not None:
             _show_searches(spec, picture)
 
