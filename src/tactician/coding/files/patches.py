@@ -129,6 +129,6 @@ def _find_hunk(lines: list[str], hunk: PatchHunk, expected: int, begin: int) -> 
     return places[0] if len(places) == 1 else None
 
 
-def _find_lines(lines: list[str], wanted: list[str], begin: int) -> Iterator[int]:
-    length = len(wanted)
-    yield from (n for n in range(begin, len(lines) - length + 1) if lines[n : n + length] == wanted)
+def _find_lines(lines: list[str], sought: list[str], begin: int) -> Iterator[int]:
+    length = len(sought)
+    yield from (n for n in range(begin, len(lines) - length + 1) if lines[n : n + length] == sought)

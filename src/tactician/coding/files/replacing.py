@@ -126,19 +126,19 @@ def _replace_similar(text: str, old: str, new: str) -> TextEdit:
     """
     old_lines, new_lines = _strip_numbers(old), _strip_numbers(new)
     lines = text.split("\n")
-    wanted = [line.strip() for line in old_lines]
-    if not any(wanted):
+    sought = [line.strip() for line in old_lines]
+    if not any(sought):
         raise ToolError("old_text has only white space, and is not there as it is written.")
     stripped = [line.strip() for line in lines]
-    places = [n for n in range(len(lines) - len(wanted) + 1) if stripped[n : n + len(wanted)] == wanted]
+    places = [n for n in range(len(lines) - len(sought) + 1) if stripped[n : n + len(sought)] == sought]
     if len(places) != 1:
         raise ToolError(_describe_missing(text, lines, old_lines, places))
-    matched = lines[places[0] : places[0] + len(wanted)]
+    matched = lines[places[0] : places[0] + len(sought)]
     if (shift := _find_shift(old_lines, matched)) is None:
         raise ToolError(_describe_missing(text, lines, old_lines, places))
     kept = dict(zip(old_lines, matched, strict=True))  # lines that stay keep the white space of the file
     changed = [kept[line] if line in kept else _indent(line, shift) for line in new_lines]
-    result = [*lines[: places[0]], *changed, *lines[places[0] + len(wanted) :]]
+    result = [*lines[: places[0]], *changed, *lines[places[0] + len(sought) :]]
     first = places[0] + 1
     note = "old_text was found with other white space, and replaced."
     return TextEdit("\n".join(result), first, first + len(changed) - 1, note)
@@ -191,13 +191,13 @@ def _describe_missing(text: str, lines: list[str], old_lines: list[str], places:
     return f"old_text is not in the file. The closest lines are:\n{shown}\nCopy them exactly, without the numbers."
 
 
-def _find_closest(lines: list[str], wanted: list[str]) -> int | None:
+def _find_closest(lines: list[str], sought: list[str]) -> int | None:
     """Return the index of the line with which the most similar passage begins."""
-    if len(lines) > _MAX_CLOSE or len(wanted) > 100:
+    if len(lines) > _MAX_CLOSE or len(sought) > 100:
         return None
     matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(next(line.strip()[:200] for line in wanted if line.strip()))
-    offset = next(number for number, line in enumerate(wanted) if line.strip())
+    matcher.set_seq2(next(line.strip()[:200] for line in sought if line.strip()))
+    offset = next(number for number, line in enumerate(sought) if line.strip())
     best, place = _SIMILAR, None
     for number, line in enumerate(lines):
         matcher.set_seq1(line.strip()[:200])

@@ -91,13 +91,13 @@ async def search_files(
         ) from error
     program = shutil.which("rg") if ripgrep is None else ripgrep
     by_ripgrep = bool(program) and not _DIFFERENT.search(request.pattern)
-    found: list[GrepLine] = []
+    hits: list[GrepLine] = []
     for batch in _split(paths):
         if by_ripgrep:
-            found += await _run_ripgrep(str(program), request, root, batch, clock)
+            hits += await _run_ripgrep(str(program), request, root, batch, clock)
         else:
-            found += await _run_python(request, root, batch, clock)
-    return GrepResult(tuple(found[: request.max_lines]), len(found), len({line.path for line in found}))
+            hits += await _run_python(request, root, batch, clock)
+    return GrepResult(tuple(hits[: request.max_lines]), len(hits), len({line.path for line in hits}))
 
 
 def _split(paths: Iterable[str]) -> Iterator[list[str]]:

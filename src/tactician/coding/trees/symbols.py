@@ -118,9 +118,9 @@ def find_symbol_definitions(root: Path, paths: Iterable[str], name: str) -> Iter
 
 
 def _is_inside(outline: SourceOutline, definition: SymbolDefinition, outer: str) -> bool:
-    wanted = outer.rpartition(".")[2]
+    sought = outer.rpartition(".")[2]
     return any(
-        around.name == wanted and around.line <= definition.line <= around.last and around is not definition
+        around.name == sought and around.line <= definition.line <= around.last and around is not definition
         for around in outline.definitions
     )
 
