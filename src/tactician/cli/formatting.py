@@ -36,3 +36,9 @@ def shorten(text: str, limit: int = 100) -> str:
 def format_time(seconds: float) -> str:
     """Return a time in seconds since the epoch as local time."""
     return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def format_change(diff: str) -> str:
+    """Return how many lines a patch adds and removes, as markup."""
+    lines = [line[:1] for line in diff.splitlines() if not line.startswith(("+++", "---"))]
+    return f"  [green]+{lines.count('+')}[/green] [red]-{lines.count('-')}[/red]"

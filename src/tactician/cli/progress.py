@@ -13,8 +13,9 @@ from rich.markup import escape
 from rich.panel import Panel
 
 from tactician.cli.drawing import build_plan_tree
-from tactician.cli.formatting import format_usage, shorten
+from tactician.cli.formatting import format_change, format_usage, shorten
 from tactician.cli.task_board import TaskBoard, TaskRow
+from tactician.coding import FileChanged, SuiteMeasured
 from tactician.ensemble.reviews.terminal import rest_while_asking
 from tactician.events import Event
 from tactician.llm import CircuitClosed, CircuitOpened, ModelFellBack, RequestDelayed, RequestRetried
@@ -137,6 +138,10 @@ class ProgressView:
             case ToolReturned():
                 mark = "[red]✗[/red]" if event.result.is_error else "→"
                 self._print_line(event, f"  [dim]  {mark} {escape(shorten(event.result.content))}[/dim]")
+            case FileChanged():
+                self._print_line(event, f"  [cyan]± {escape(event.describe())}[/cyan]{format_change(event.diff)}")
+            case SuiteMeasured():
+                self._print_line(event, f"  [dim]{escape(event.describe())}[/dim]")
             case OutputRejected():
                 reason = escape(shorten(event.reason))
                 self._print_line(event, f"  [yellow]answer {event.attempt} is not valid: {reason}[/yellow]")

@@ -32,7 +32,7 @@ def apply_decision(call: ToolCall, tool: Tool | None, context: RunContext) -> To
     if request_id not in context.responses:
         shown = f"{call.name}({call.arguments})"
         kind: PendingKind = "approval" if asks else "tool"
-        prompt = f"May {shown} be called?" if asks else f"Call {shown}, and say what it gives."
+        prompt = tool.describe_approval(call) if asks else f"Call {shown}, and say what it gives."
         raise Suspended(
             PendingRequest(
                 request_id,

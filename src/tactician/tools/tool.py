@@ -62,6 +62,10 @@ class Tool(ABC):
         """Return the tool as scripts call it: its output is data as JSON wherever it has data."""
         return self
 
+    def describe_approval(self, call: ToolCall) -> str:
+        """Return the question for the person who approves a call."""
+        return f"May {call.name}({call.arguments}) be called?"
+
     @abstractmethod
     async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         """Call the tool with arguments as JSON text, and return text for the model, or text with pictures.

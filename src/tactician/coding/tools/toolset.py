@@ -13,10 +13,12 @@ from typing_extensions import override
 
 from tactician.coding.commands.policy import CommandPolicy
 from tactician.coding.session import CodingSession
+from tactician.coding.tools.approvals import describe_change
 from tactician.coding.tools.commands import build, run_tests, shell
 from tactician.coding.tools.editing import apply_patch, edit_file, replace_lines, write_file
 from tactician.coding.tools.reading import glob, grep, read_file
 from tactician.coding.tools.repository import git, repository_map, symbols
+from tactician.llm import ToolCall
 from tactician.llm.model import JsonSchema, ToolSpec
 from tactician.runs import RunContext
 from tactician.tools import Tool, ToolOutput
@@ -64,6 +66,10 @@ class SessionTool(Tool):
     @override
     def output_schema(self) -> JsonSchema | None:
         return self._tool.output_schema
+
+    @override
+    def describe_approval(self, call: ToolCall) -> str:
+        return describe_change(call) or super().describe_approval(call)
 
     @override
     async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
