@@ -85,10 +85,10 @@ class ActionSelector:
 
     async def _decide(self, agent: PlannedAgentSpec, *, is_acting: bool = False) -> Decision:
         # A plan that was improved while an action ran is newer than the plan that is followed.
-        known = self.improved or self._state.plan
+        current_plan = self.improved or self._state.plan
         now = self._execution.context.clock.time()
         left = self._state.order.order if is_acting else ()
-        task = PlanningTask(agent, self.planning, now, known, self.decision, left)
+        task = PlanningTask(agent, self.planning, now, current_plan, self.decision, left)
         if not self._execution.context.is_observed:
             return await decide(task, self._state, self._create_observer())
         return await self._decide_aloud(task)
@@ -115,8 +115,8 @@ class ActionSelector:
     def planning(self) -> PlanningBudget:
         """The limits of a decision, from the process, its agent or the platform."""
         execution = self._execution
-        own = execution.options.planning or execution.agent.planning
-        return own or execution.context.services.find(PlanningSettings).budget
+        agent_planning = execution.options.planning or execution.agent.planning
+        return agent_planning or execution.context.services.find(PlanningSettings).budget
 
     async def find_limit(self) -> str | None:
         """Return why the process has to end early, if it has to."""
@@ -156,8 +156,8 @@ class ActionSelector:
                 self._execution.context.emit(ActionRefused, action=name, rules=tuple(map(str, rules)))
         return allowed
 
-    async def check_rules(self, action: ActionSpec) -> None:
-        """Check that an action which somebody else has chosen keeps the rules.
+    async def check_rules(self, action: ActionSpec, running: Sequence[ActionSpec] = ()) -> None:
+        """Check that an action which somebody else has chosen keeps the rules, beside those that run.
 
         Raises:
             RuleRefusedError: when it would break a rule.
@@ -169,7 +169,7 @@ class ActionSelector:
 
         now = execution.context.clock.time()
         ruling = await read_rules(book, execution.agent, self._state, self._create_observer(), now)
-        if rules := ruling.find_refusals(action):
+        if rules := ruling.find_refusals(action, running):
             execution.context.emit(ActionRefused, action=action.name, rules=tuple(map(str, rules)))
             raise create_refusal(action.name, rules)
 
