@@ -13,6 +13,7 @@ from tactician.planning.numbering import find_best_numbering
 from tactician.planning.search import STEP_BITS, Search
 from tactician.planning.search_trace import SearchMilestone
 from tactician.planning.symmetry import find_symmetries
+from tactician.planning.windows import WindowSearch
 
 _PROBE: Final = 4000
 """After so many states, times actions, a problem counts as hard."""
@@ -28,6 +29,10 @@ _TIDYING: Final = 32
 """States that are explored to find a plan that costs the same in fewer steps."""
 _HASTE: Final = (5.0, 2.0)
 _LANDMARK_HASTE: Final = (3, 2)
+_WIDE: Final = 10
+"""Windows of the plan are searched as long as it may cost a tenth more than necessary."""
+_FIRST_WINDOWS: Final = 4096
+"""States of windows that are explored first where the plan may cost far more than necessary."""
 _FAR_OFF: Final = 2
 """From so many times the least cost possible on, a plan is to be replaced by any better one."""
 
@@ -145,12 +150,14 @@ class AnytimeSearch:
         masks, start, weights = self._masks, self._start, self._weights
         guess = guess_by_relaxed_plan(masks, list(map(float, weights)))
         self._others = [GreedySearch(masks, weights, start, [guess], haste=haste) for haste in _HASTE]
-        states = _ROUND
+        states, windows = _ROUND, WindowSearch(masks, weights, start)
         if self._is_far_off():
+            yield from self._explore_windows(windows, _FIRST_WINDOWS)
             yield from self._hurry()
         while not self._is_done():
             yield from self._explore(states)
             yield from self._hurry()
+            yield from self._explore_windows(windows, 4 * states if self._is_far_off() else states)
             # Longer each time, so that hasty searches, which may find nothing, take a bounded share of the time.
             states *= 2
 
@@ -161,6 +168,16 @@ class AnytimeSearch:
         yield from self._explore(_ROUND, hasty=True)
         # The hasty queue would grow with each state that A* explores meanwhile.
         self._search.end_haste()
+
+    def _explore_windows(self, windows: WindowSearch, states: int) -> Generator[None, None, None]:
+        """Explore so many states in windows of the best plan, as long as much may be gained."""
+        for _ in range(states):
+            best, cost = self._search.best, (self._search.weight or 0) >> STEP_BITS
+            if not best or _WIDE * (cost - self._search.bound) <= cost or self._is_done() or not self._may_continue():
+                return
+            if (steps := windows.explore_next(best)) is not None and self._search.offer(steps):
+                self._note()
+            yield
 
     def _is_far_off(self) -> bool:
         """Return whether the best plan may cost far more than necessary, so that better ones come first."""
