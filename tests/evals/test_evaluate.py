@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import subprocess
 import sys
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +38,7 @@ from tactician.evals import EvalContext, EvalReport, TrialSeed, evaluate, evalua
 from tactician.llm import ModelPrice, ModelRequest, ModelResponse, Usage
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tests.evals.support import SUMS, calculator, sums
+from tests.support.effort import EFFORT
 
 
 @planned_agent(description="Adds numbers")
@@ -318,3 +321,32 @@ async def test_wrong_settings_name_what_to_write() -> None:
         await evaluate(sums(), adder, repeat=0)
     with pytest.raises(TypeError, match="Did you mean 'repeat'"):
         await evaluate(sums(), adder, repaet=2)  # type: ignore[call-arg]
+
+
+@pytest.mark.soak
+async def test_what_a_case_needs_goes_with_it() -> None:
+    """Of a thousand cases, only as many runs are in memory as run at once."""
+    alive, most = 0, 0
+
+    def leave() -> None:
+        nonlocal alive
+        alive -= 1
+
+    @dataclass
+    class Remembered(Evaluator[object, object, object]):
+        def evaluate(self, ctx: EvaluatorContext[object, object, object]) -> bool:
+            assert isinstance(ctx, EvalContext)
+            nonlocal alive, most
+            alive += 1
+            most = max(most, alive)
+            weakref.finalize(ctx, leave)
+            return True
+
+    numbers = 1_000 if EFFORT > 1 else 200
+    cases = [Case(name=str(number), inputs="1+1") for number in range(numbers)]
+    dataset = Dataset(name="many", cases=cases, evaluators=[Remembered()])
+    report = await evaluate(dataset, adder, max_parallel=50)
+    assert len(report.cases) == numbers
+    gc.collect()
+    assert alive == 0
+    assert most <= 100

@@ -20,6 +20,7 @@ from tactician.evals.entries import TrialEntry, WaitingCase
 from tactician.evals.journal import EvaluationJournal
 from tactician.evals.report import EvalReport
 from tactician.evals.scoring import TrialScorer, analyze_report
+from tactician.evals.telemetry import emit_results
 from tactician.evals.trials import Trial, TrialRunner
 from tactician.events.event import new_id
 from tactician.llm.usage import UsageTally
@@ -161,6 +162,7 @@ class _Evaluation:
             self._report.stopped = outcome
         else:
             self._done[trial.name] = outcome
+            emit_results(outcome, self._report.runnable)
             if self._journal is not None:
                 await self._journal.add(outcome, len(self._done))
             if self._on_case is not None:
