@@ -111,7 +111,8 @@ def _refuse_contradictions(spec: PlannedAgentSpec, book: RuleBook) -> None:
     from tactician.planning.ruling.contradictions import find_contradiction
 
     ran = [action.condition_ran for action in spec.actions]
-    if rules := find_contradiction(book.rules, spec.plannable, spec.pursued, ran):
+    own = [ruled for ruled in book.rules if not ruled.rule.is_shared]
+    if rules := find_contradiction(own, spec.plannable, spec.pursued, ran):
         one = f"the rule {rules[0]} makes every goal unreachable"
         several = f"the rules {', '.join(map(str, rules))} contradict each other: no goal can be reached under them"
         raise DeclarationError(spec.name, [one if len(rules) == 1 else several])

@@ -21,6 +21,7 @@ from tactician.text import describe_error
 
 if TYPE_CHECKING:
     from tactician.process.deciding.forecasting import Forecast
+    from tactician.process.deciding.ruling import Ruling
 
 
 class Selection(NamedTuple):
@@ -156,6 +157,16 @@ class ActionSelector:
                 self._execution.context.emit(ActionRefused, action=name, rules=tuple(map(str, rules)))
         return allowed
 
+    async def read_ruling(self) -> Ruling | None:
+        """Return where the process stands with its rules; `None` without rules."""
+        execution = self._execution
+        if (book := execution.agent.rule_book) is None:
+            return None
+        from tactician.process.deciding.ruling import read_rules
+
+        now = execution.context.clock.time()
+        return await read_rules(book, execution.agent, self._state, self._create_observer(), now)
+
     async def check_rules(self, action: ActionSpec, running: Sequence[ActionSpec] = ()) -> None:
         """Check that an action which somebody else has chosen keeps the rules, beside those that run.
 
@@ -163,13 +174,10 @@ class ActionSelector:
             RuleRefusedError: when it would break a rule.
         """
         execution = self._execution
-        if (book := execution.agent.rule_book) is None:
-            return
-        from tactician.process.deciding.ruling import create_refusal, read_rules
+        ruling = await self.read_ruling()
+        if ruling is not None and (rules := ruling.find_refusals(action, running)):
+            from tactician.process.deciding.ruling import create_refusal
 
-        now = execution.context.clock.time()
-        ruling = await read_rules(book, execution.agent, self._state, self._create_observer(), now)
-        if rules := ruling.find_refusals(action, running):
             execution.context.emit(ActionRefused, action=action.name, rules=tuple(map(str, rules)))
             raise create_refusal(action.name, rules)
 

@@ -31,6 +31,8 @@ class ProcessStarted(Event):
     goals: tuple[str, ...]
     trace_parent: str | None = None
     conversation_id: str | None = None
+    agent_id: str = ""
+    description: str = ""
 
     @property
     def subject(self) -> str:
