@@ -20,10 +20,25 @@ from tactician.runs.outcomes.result import RunResult
 from tactician.runs.outcomes.status import RunStatus
 from tactician.runs.outcomes.suspension import find_suspension
 from tactician.runs.user import ConversationId
-from tactician.text import describe_error
+from tactician.text import describe_error, snake_case
 from tactician.trace import Recorder
 
 T = TypeVar("T")
+
+
+class Named(Protocol):
+    """Anything with a name, such as a `Runnable`."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        ...
+
+
+def agent_id(agent: Named) -> str:
+    """Return the id of an agent: its own, else its name in snake case."""
+    given_id = getattr(agent, "id", None)
+    return given_id if isinstance(given_id, str) and given_id else snake_case(agent.name)
 
 
 class WithUsage(Protocol):
@@ -40,7 +55,12 @@ SequenceT = TypeVar("SequenceT", bound=Sequence[object])
 
 
 async def report_run(
-    running: Awaitable[RunResult[T]], context: RunContext, kind: str, *, is_resumed: bool = False
+    running: Awaitable[RunResult[T]],
+    context: RunContext,
+    kind: str,
+    runnable: Named | None,
+    *,
+    is_resumed: bool = False,
 ) -> RunResult[T]:
     """Await a run, with an event before and after it. Without listeners, callers await the run itself.
 
@@ -48,6 +68,7 @@ async def report_run(
         running: the run.
         context: its context.
         kind: kind of Runnable.
+        runnable: the Runnable, if the run is of a single one.
         is_resumed: true when it continues after a pause.
     """
     with context.enter():  # those who listen learn from the context whose run it is
@@ -60,6 +81,8 @@ async def report_run(
             trace_parent=context.trace_parent,
             place=place,
             conversation_id=None if conversation is None else conversation.id,
+            agent_id="" if runnable is None else agent_id(runnable),
+            description=getattr(runnable, "own_description", ""),
         )
     now = context.clock.monotonic
     began = now()
