@@ -10,6 +10,7 @@ from time import time
 from typing import Final, Self, TypeAlias, TypeVar, overload
 
 from tactician.errors import ConfigurationError
+from tactician.llm.embeddings.model import Vector
 from tactician.rag.addresses import open_chunk_store
 from tactician.rag.chunk_store import ChunkStore, DocumentRecord, RankedChunk, StoreStatistics
 from tactician.rag.chunking import DEFAULT_CHUNKING, Chunking, split_document
