@@ -151,9 +151,11 @@ declare_modules(
             "tactician.a2a.events tactician.agents.constellations.events tactician.conversation.events "
             "tactician.ensemble.delegation.events tactician.ensemble.phases.events tactician.ensemble.reviews.events "
             "tactician.ensemble.tasks.events tactician.guardrails.events tactician.llm.routing.events "
-            "tactician.loop.events tactician.mcp.events tactician.mesh.events tactician.process.state.events "
+            "tactician.coding.events tactician.loop.events tactician.mcp.events tactician.mesh.events "
+            "tactician.process.state.events "
             "tactician.runs.outcomes.events tactician.tools.artifacts"
         ),
+        "kinds of blueprints": "tactician.mesh.blueprints",
         "telemetry": "tactician.integrations.otel",
         "mcp servers": "tactician.mcp.settings",
         "references to libraries": "tactician.rag.entries",

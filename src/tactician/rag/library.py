@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import time
@@ -225,9 +225,9 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
         """Return the section around a chunk, or the section or document around a section, or `None`."""
         return await self.store.zoom_out(id, where=where)
 
-    async def _report(self, searching: Awaitable[SequenceT], query: str, top_k: int) -> SequenceT:
+    async def _report(self, searching: Awaitable[SearchResults], query: str, top_k: int) -> SearchResults:
         """Await a search with events before and after it, so that traces show it."""
-        return await report_retrieval(searching, repr(self.store), query, limit=top_k)
+        return await report_retrieval(searching, repr(self.store), query, limit=top_k, name=_name_hits)
 
     async def _search(self, query: str, top_k: int, threshold: float, where: Filter) -> SearchResults:
         results = await self._find_words(parse_question(query), top_k, threshold, where)
@@ -324,3 +324,7 @@ def _select(ranked: Sequence[RankedChunk], top_k: int, threshold: float) -> list
     """Return the best chunks, with scores that are no less than 0 and no more than 1."""
     bounded = (RankedChunk(number, max(0.0, min(1.0, score))) for number, score in ranked[:top_k])
     return [each for each in bounded if each.score >= threshold]
+
+
+def _name_hits(results: SearchResults) -> Iterable[tuple[str, str]]:
+    return ((hit.id, hit.uri) for hit in results)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 from tactician.llm import Usage
@@ -142,6 +142,7 @@ async def report_retrieval(
     *,
     limit: int | None = None,
     context: RunContext | None = None,
+    name: Callable[[SequenceT], Iterable[tuple[str, str]]] | None = None,
 ) -> SequenceT:
     """Await a search for documents, with an event before and after it, so that traces show it.
 
@@ -151,6 +152,7 @@ async def report_retrieval(
         query: text that is searched for.
         limit: largest number of documents.
         context: context of the run that it is part of; the context of the code that runs by default.
+        name: returns the id and the address of each document.
     """
     run = context or RunContext.current()
     if not run.is_observed:
@@ -164,7 +166,8 @@ async def report_retrieval(
         seconds, failure = now() - began, describe_error(error)
         run.emit(RetrievalEnded, source=source, documents=0, seconds=seconds, error=failure)
         raise
-    run.emit(RetrievalEnded, source=source, documents=len(documents), seconds=now() - began)
+    found = () if name is None else tuple(name(documents))
+    run.emit(RetrievalEnded, source=source, documents=len(documents), seconds=now() - began, found=found)
     return documents
 
 

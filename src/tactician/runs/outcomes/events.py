@@ -223,14 +223,19 @@ class RetrievalStarted(Event):
 
 @frozen(kw_only=True)
 class RetrievalEnded(Event):
-    """Event of the end of a search, with the number of `documents` in the result; `error` is what it raised."""
+    """Event of the end of a search, with the number of `documents` in the result; `error` is what it raised.
+
+    `found` has the id and the address of each document, where the source tells them.
+    """
 
     closes: ClassVar[str | None] = SpanKind.SEARCH
+    content_fields: ClassVar[tuple[str, ...]] = ("found",)
 
     source: str
     documents: int
     seconds: float
     error: str | None = None
+    found: tuple[tuple[str, str], ...] = ()
 
     @property
     def span_key(self) -> str:
