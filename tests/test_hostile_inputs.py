@@ -22,8 +22,9 @@ from tactician.rag.text_query import parse_question, parse_text_query
 from tactician.text import escape_controls, replace_surrogates, strip_code_fence
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.builtin.calculator import MAX_LENGTH, calculate
-from tactician.tools.builtin.json_query import find_value
+from tactician.tools.builtin.json_query import MAX_DATA, find_value
 from tactician.tools.builtin.page_text import extract_text, extract_title
+from tactician.trace.json_form import read_nodes
 from tests.support.effort import FUZZED, examples
 
 _SECONDS = 1.0
@@ -155,6 +156,18 @@ def test_texts(text: str) -> None:
 def test_a_blueprint_with_a_secret_in_a_long_text_is_found_soon() -> None:
     for text in ("-----BEGIN " * 20_000, "eyJa." * 20_000, "://a:" * 20_000, "key " * 20_000):
         run(lambda text=text: Blueprint.from_data({"type": "agent", "name": text}).build(environment={"A_KEY": text}))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("path", ["[*].a", "[*][0]", "[*][*]", "[*].a.b"])
+@pytest.mark.parametrize("piece", ["1,", "[],", '{"a":1},', '"a",'])
+def test_a_query_of_much_json_is_answered_soon(path: str, piece: str) -> None:
+    data = json.loads(f"[{piece * (MAX_DATA // len(piece))}0]")
+    run(lambda: find_value(data, path))
+
+
+def test_a_trace_that_is_no_trace_is_refused_soon() -> None:
+    for text in ("[" * 200_000, '{"nodes":[{"children":' * 5_000, "9" * 5_000, "\ud800", "{}" * 50_000):
+        run(lambda text=text: read_nodes(text))  # type: ignore[misc]
 
 
 _REPEATED = (

@@ -14,7 +14,8 @@ from tactician.prompts.package_files import find_package_folders
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _ENDINGS: Final = (".pyi", ".py")
 _MOST_FILES: Final = 2_000
-_MAX_SOURCE: Final = 2_000_000
+_MAX_SOURCE: Final = 500_000
+"""Bytes of a file. The tree of a file of 2 MB can take a gigabyte."""
 
 
 @frozen

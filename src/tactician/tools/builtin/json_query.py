@@ -28,7 +28,7 @@ _PART: Final = re.compile(
     | (?P<all>\[\s*\*\s*\]|\.?\*)""",
     re.VERBOSE | re.ASCII,
 )
-MAX_DATA: Final = 5_000_000
+MAX_DATA: Final = 2_000_000
 """Characters of JSON text."""
 
 
@@ -104,11 +104,13 @@ def _follow(data: JsonValue, keys: Sequence[Key], done: int) -> JsonValue:
 
 
 def _map(items: Sequence[JsonValue], keys: Sequence[Key], done: int) -> Iterator[JsonValue]:
+    """Yield what the keys lead to from each item, without an exception for each of millions that have no key."""
     for item in items:
-        try:
-            yield _follow(item, keys, done)
-        except _DeadEndError:
-            continue
+        value, place = item, done
+        while place < len(keys) and not isinstance(keys[place], slice) and _leads_on(value, keys[place]):
+            value, place = _get(value, keys, place), place + 1
+        if place == len(keys) or (isinstance(keys[place], slice) and _leads_on(value, keys[place])):
+            yield _follow(value, keys, place)
 
 
 def _list_items(data: JsonValue, keys: Sequence[Key], place: int) -> list[JsonValue]:
@@ -121,13 +123,19 @@ def _list_items(data: JsonValue, keys: Sequence[Key], place: int) -> list[JsonVa
     raise _DeadEndError(data, key, keys[:place])
 
 
+def _leads_on(data: JsonValue, key: Key) -> bool:
+    """Return whether a key leads from a value to others."""
+    if isinstance(data, dict):
+        return key in data if isinstance(key, str) else key == _ALL
+    return isinstance(data, list) and (
+        isinstance(key, slice) or (isinstance(key, int) and -len(data) <= key < len(data))
+    )
+
+
 def _get(data: JsonValue, keys: Sequence[Key], place: int) -> JsonValue:
-    key = keys[place]
-    if isinstance(key, str) and isinstance(data, dict) and key in data:
-        return data[key]
-    if isinstance(key, int) and isinstance(data, list) and -len(data) <= key < len(data):
-        return data[key]
-    raise _DeadEndError(data, key, keys[:place])
+    if not _leads_on(data, keys[place]):
+        raise _DeadEndError(data, keys[place], keys[:place])
+    return data[keys[place]]  # type: ignore[index]  # it has the key
 
 
 def _explain(error: _DeadEndError) -> str:
