@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import pytest
 
+from tactician.errors import StoreError
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.stores.document import Lease
 from tactician.stores.lease_heartbeat import HeldLease, LeaseHeartbeat
@@ -84,6 +85,62 @@ def test_a_shorter_lease_beside_a_longer_one_is_looked_at_in_time(monkeypatch: p
     assert waits.get(timeout=30) == 10
     for lease in held:
         heartbeat.discard(lease)
+
+
+class RenewalLog(MemoryStore):
+    """Store that notes which leases are renewed, and fails when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.renewals: SimpleQueue[str] = SimpleQueue()
+        self.is_down = False
+
+    async def renew(self, lease: Lease, seconds: float) -> Lease:
+        if self.is_down:
+            raise StoreError("the disk is full")
+        self.renewals.put(lease.id)
+        return lease
+
+
+class EagerCondition(Condition):
+    """Condition whose thread looks again at once."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return super().wait(0.001)
+
+
+def test_a_thread_renews_a_lease_whose_event_loop_has_missed_a_renewal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tactician.clock.SystemClock.monotonic", lambda _: 1000.0)
+    monkeypatch.setattr("tactician.stores.lease_heartbeat.Condition", EagerCondition)
+    heartbeat, store = LeaseHeartbeat(), RenewalLog()
+    late, fresh = (HeldLease(store, Lease("docs", name, "w", 1, 0.0), "a run", SECONDS) for name in ("late", "fresh"))
+    late.tried_at -= SECONDS / 2 + 1
+    fresh.tried_at -= SECONDS / 2
+    assert late.is_late
+    assert not fresh.is_late
+
+    heartbeat.add(fresh)
+    heartbeat.add(late)
+
+    assert [store.renewals.get(timeout=30) for _ in range(3)] == ["late"] * 3
+    heartbeat.discard(late)
+    heartbeat.discard(fresh)
+
+
+def test_a_blocked_event_loop_is_told_once_and_a_store_that_is_down_stops_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = RenewalLog()
+    held = HeldLease(store, Lease("docs", "1", "w", 1, 0.0), "the run 1 of News", SECONDS)
+    held.renew_in_thread()
+    held.renew_in_thread()
+    store.is_down = True
+    held.renew_in_thread()
+
+    assert store.renewals.qsize() == 2
+    told, failed = (record.getMessage() for record in caplog.records)
+    assert told.startswith("the run 1 of News holds up the event loop for more than 15.0 seconds")
+    assert failed == "the lease of the run 1 of News was not renewed: the disk is full"
 
 
 @pytest.mark.parametrize("work", ["claim", "renew"])
