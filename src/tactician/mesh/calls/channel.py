@@ -76,8 +76,9 @@ class MeshChannel:
         target = await self._find_target(task)
         request = await self._create_request(task)
         with self._mesh.calls.listen(self._request_id, self._note_progress) as call:
-            await self._requester.send(target, request, self._context)
+            # The span of the request begins before its trace context is sent.
             self._context.emit(RequestSent, request_id=self._request_id, capability=self._capability, node=target.node)
+            await self._requester.send(target, request, self._context)
             if message is not None:
                 await self._wait_for_acceptance(target, request, call)
             return await self._wait(target, request, call)

@@ -111,7 +111,7 @@ class Requester:
             MeshUnavailableError: when the broker does not take it.
             RequestRejectedError: when it is too large.
         """
-        trace_parent = None if context is None else find_trace_parent(context.run_id) or context.trace_parent
+        trace_parent = None if context is None else find_trace_parent("") or context.trace_parent
         try:
             await self._mesh.send(target.queue, request, trace_parent)
         except MessageError as error:
