@@ -57,6 +57,7 @@ LATE = {
     "tactician.loop": "streams of text, which few programs need",
     "tactician.planning.rules": "rules, which few agents have",
     "tactician.planning.ruling.calls": "rules, which few agents have",
+    "tactician.planning.ruling.contradictions": "rules, which few agents have",
     "tactician.planning.ruling.progress": "rules, which few agents have",
     "tactician.planning.ruling.view": "rules, which few agents have",
     "tactician.agents.planned.rule_names": "rules, which few agents have",

@@ -81,12 +81,30 @@ def compile_classes(
         rule_book=book,
     )
 
+    if book is not None:
+        _refuse_contradictions(spec, book)
+
     def read_again(rules: tuple[Rule, ...]) -> PlannedAgentSpec:
         return compile_classes(
             sources, name, description, planner, planning=planning, rules=rules, needs_goal=needs_goal
         )
 
     return LateClasses.attach(_supervise(spec) if planner is Planner.SUPERVISOR else spec, read_again)
+
+
+def _refuse_contradictions(spec: PlannedAgentSpec, book: RuleBook) -> None:
+    """Refuse rules under which no goal can be reached.
+
+    Raises:
+        DeclarationError: with the smallest set of these rules.
+    """
+    from tactician.planning.ruling.contradictions import find_contradiction
+
+    ran = [action.condition_ran for action in spec.actions]
+    if rules := find_contradiction(book.rules, spec.plannable, spec.pursued, ran):
+        one = f"the rule {rules[0]} makes every goal unreachable"
+        several = f"the rules {', '.join(map(str, rules))} contradict each other: no goal can be reached under them"
+        raise DeclarationError(spec.name, [one if len(rules) == 1 else several])
 
 
 def _supervise(spec: PlannedAgentSpec) -> PlannedAgentSpec:
@@ -187,8 +205,8 @@ def _build_amount(fixed: float, method: str | None) -> Amount:
 
 def _collect_types(declared: Declarations, words: ConditionNames) -> dict[str, type]:
     """Return all types that may be on the blackboard by full name, and those that they had before."""
-    known = (kind for base in (UserInput, *words.kinds, *declared.states) for kind in find_subclasses(base))
-    names = [(name, kind) for kind in known for name in list_stored_names(kind)]
+    subclasses = (kind for base in (UserInput, *words.kinds, *declared.states) for kind in find_subclasses(base))
+    names = [(name, kind) for kind in subclasses for name in list_stored_names(kind)]
     former = {name: kind for name, kind in names if name != type_name(kind)}
     return former | {type_name(kind): kind for _, kind in names}
 
@@ -220,14 +238,14 @@ class LateClasses:
     Attributes:
         read: function that reads the agent under some rules.
         roots: the types that it names.
-        known: these types and all their subclasses at the last reading.
+        classes: these types and all their subclasses at the last reading.
         original: the agent at the last reading; a refreshed agent may have fewer actions and goals.
         under_rules: the agent under the rules of runs and platforms, for the last ones.
     """
 
     read: Callable[[tuple[Rule, ...]], PlannedAgentSpec]
     roots: tuple[type, ...]
-    known: frozenset[type]
+    classes: frozenset[type]
     original: PlannedAgentSpec
     under_rules: dict[tuple[Rule, ...], PlannedAgentSpec] = field(default_factory=dict)
 
@@ -245,7 +263,7 @@ class LateClasses:
 
     @property
     def _is_current(self) -> bool:
-        return _find_loaded(self.roots) <= self.known
+        return _find_loaded(self.roots) <= self.classes
 
     def read_with(self, spec: PlannedAgentSpec, rules: tuple[Rule, ...]) -> PlannedAgentSpec:
         """Return the agent, read again under these rules.

@@ -50,9 +50,9 @@ class ActionSelector:
     async def decide(self) -> Decision:
         """Choose the plan to follow from here."""
         # A plan that was improved while an action ran is newer than the plan that is followed.
-        known = self.improved or self._state.plan
+        current_plan = self.improved or self._state.plan
         now = self._execution.context.clock.time()
-        task = PlanningTask(self._execution.agent, self.planning, now, known, self.decision)
+        task = PlanningTask(self._execution.agent, self.planning, now, current_plan, self.decision)
         if not self._execution.context.is_observed:
             self.decision = await decide(task, self._state, self._create_observer())
         else:
@@ -81,8 +81,8 @@ class ActionSelector:
     def planning(self) -> PlanningBudget:
         """The limits of a decision, from the process, its agent or the platform."""
         execution = self._execution
-        own = execution.options.planning or execution.agent.planning
-        return own or execution.context.services.find(PlanningSettings).budget
+        agent_planning = execution.options.planning or execution.agent.planning
+        return agent_planning or execution.context.services.find(PlanningSettings).budget
 
     async def find_limit(self) -> str | None:
         """Return why the process has to end early, if it has to."""
@@ -122,8 +122,8 @@ class ActionSelector:
                 self._execution.context.emit(ActionRefused, action=name, rules=tuple(map(str, rules)))
         return allowed
 
-    async def check_rules(self, action: ActionSpec) -> None:
-        """Check that an action which somebody else has chosen keeps the rules.
+    async def check_rules(self, action: ActionSpec, running: Sequence[ActionSpec] = ()) -> None:
+        """Check that an action which somebody else has chosen keeps the rules, beside those that run.
 
         Raises:
             RuleRefusedError: when it would break a rule.
@@ -135,7 +135,7 @@ class ActionSelector:
 
         now = execution.context.clock.time()
         ruling = await read_rules(book, execution.agent, self._state, self._create_observer(), now)
-        if rules := ruling.find_refusals(action):
+        if rules := ruling.find_refusals(action, running):
             execution.context.emit(ActionRefused, action=action.name, rules=tuple(map(str, rules)))
             raise create_refusal(action.name, rules)
 
