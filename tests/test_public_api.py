@@ -100,7 +100,7 @@ PUBLIC = {
     "tactician.mcp": "filesystem git McpError McpProgress McpServer",
     "tactician.mesh": """
         Delivery DirectiveReceived Mesh Node NodeMeasured Priority RequestAccepted RequestCompleted RequestProgressed
-        RequestSent RequestStarted WorkAnswered
+        RequestRejected RequestSent RequestStarted WorkAnswered
     """,
     "tactician.planning": """
         Action AStarPlanner Goal HybridPlanner Plan PlanningBudget SearchLimitExceeded UNKNOWN UtilityPlanner Verdict

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tactician.mesh.events import RequestAccepted as RequestAccepted
     from tactician.mesh.events import RequestCompleted as RequestCompleted
     from tactician.mesh.events import RequestProgressed as RequestProgressed
+    from tactician.mesh.events import RequestRejected as RequestRejected
     from tactician.mesh.events import RequestSent as RequestSent
     from tactician.mesh.events import RequestStarted as RequestStarted
     from tactician.mesh.events import WorkAnswered as WorkAnswered
@@ -22,8 +23,8 @@ else:
         __name__,
         {
             "tactician.mesh.events": (
-                "DirectiveReceived NodeMeasured RequestAccepted RequestCompleted RequestProgressed RequestSent "
-                "RequestStarted WorkAnswered"
+                "DirectiveReceived NodeMeasured RequestAccepted RequestCompleted RequestProgressed RequestRejected "
+                "RequestSent RequestStarted WorkAnswered"
             ),
             "tactician.mesh.mesh": "Mesh",
             "tactician.mesh.messages.message": "Priority",

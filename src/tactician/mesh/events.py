@@ -164,13 +164,26 @@ class RequestRejected(Event):
         request_id: id of the request.
         capability: what is asked for.
         node: the node.
-        reason: the reason.
+        reason: the reason, or `"not_accepted"` when the node did not answer in time.
+        next_node: the node that is asked in its place, if any.
     """
+
+    closes: ClassVar[str | None] = _SEND
 
     request_id: str
     capability: str
     node: str
     reason: str
+    next_node: str | None = None
+
+    @property
+    def span_key(self) -> str:
+        """The id of the request."""
+        return self.request_id
+
+    def describe_span(self) -> SpanFacts:
+        """Return that it was refused."""
+        return SpanFacts(status="rejected")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

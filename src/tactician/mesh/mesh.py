@@ -98,7 +98,7 @@ class Mesh(MeshConnection):
             MeshUnavailableError: when no node accepts it.
         """
         requester = Requester(self)
-        target = await requester.find_target(name, on)
+        target = await requester.find_target(name, on, version)
         context = RunContext.find_current()
         request = await requester.create_request(
             request_id or new_id(),
