@@ -26,6 +26,8 @@ LATE = {
     "tactician.resilience": "limits of calls, which few programs set",
     "tactician.runs.life.withdrawals": "runs that are killed, which few programs do",
     "tactician.mesh.transports.nats": "the extra `nats`",
+    "tactician.mesh.transports.kafka": "the extra `kafka`",
+    "tactician.mesh.transports.sqs": "the extra `sqs`",
     "tactician.mesh.transports.websocket": "a server of aiohttp, which few meshes need",
     "tactician.mesh.transports.redis": "the extra `redis`",
     "tactician.mcp.bodies": "the extra `mcp`",

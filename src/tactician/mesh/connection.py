@@ -46,7 +46,8 @@ class MeshConnection:
         name: name of the client, which replies to requests are addressed to; a random name by default.
         realm: group of nodes under the same administration.
         key: key of the mesh, or several, newest first, while they are changed: messages are signed with the first.
-        store: store for values that are too large for a message; all nodes of the mesh need the same.
+        store: store for values that are too large for a message; all nodes of the mesh need the same. With Kafka, it
+            has the leases of messages, too.
         webhook_secrets: secrets by their names, with which a node signs the replies that it posts.
         clock: the time.
 
@@ -81,7 +82,7 @@ class MeshConnection:
         self.realm = realm
         self.clock = clock
         keys = [key] if isinstance(key, str) else list(key or ())
-        self.transport: Transport = open_transport(url, clock, keys=keys)
+        self.transport: Transport = open_transport(url, clock, keys=keys, store=store)
         self.directory = Directory(clock)
         self.board = DirectiveBoard(clock)
         self.calls = Calls()
@@ -135,11 +136,15 @@ class MeshConnection:
                 return
             await self.transport.open()
             self._is_open = True
-            # The queue has to exist before anybody sends to it.
-            await self.transport.receive(self.reply_queue, limit=1, lease=_LEASE, wait=0.0)
-            self.spawn(self.receive_from(self.reply_queue, self._take))
-            if self.transport.has_topics:
-                await self._join()
+            try:
+                # The queue has to exist before anybody sends to it.
+                await self.transport.receive(self.reply_queue, limit=1, lease=_LEASE, wait=0.0)
+                self.spawn(self.receive_from(self.reply_queue, self._take))
+                if self.transport.has_topics:
+                    await self._join()
+            except BaseException:
+                await self.aclose()
+                raise
 
     async def _join(self) -> None:
         """Subscribe to the cards, and ask all nodes for theirs."""
@@ -319,6 +324,15 @@ class MeshConnection:
         return self._codec.decode(body)
 
     async def _read_topic(self, topic: str, is_ready: asyncio.Event) -> None:
+        """Read the messages of a topic, also while the broker restarts."""
+        while True:
+            try:
+                await self._read_topic_until_broken(topic, is_ready)
+            except TransportError as error:
+                _logger.warning("%s: %s is read later: %s", self.name, topic, error)
+                await self.clock.sleep(_PAUSE)
+
+    async def _read_topic_until_broken(self, topic: str, is_ready: asyncio.Event) -> None:
         async with self.transport.subscribe(topic) as messages:
             is_ready.set()
             async for body in messages:

@@ -78,6 +78,7 @@ class Node:
                 "A node needs a platform with a store: Platform(store=SqliteStore(...)), or "
                 "Platform(store=MemoryStore()) when runs may be lost with the program."
             )
+        mesh.transport.use_store(platform.store)
         self.name, self.instance, self.state = name, new_id(), NodeState.STARTING
         self._settings = NodeSettings(**options)
         self._platform, self._mesh = platform, mesh
@@ -255,8 +256,7 @@ class Node:
             await self._stopped.wait()
             return
         self.state = NodeState.DRAINING
-        with suppress(TransportError):
-            await self._announce()
+        await self._announce()
         await self._work.stop(timeout)
         for task in self._tasks:
             task.cancel()
@@ -266,8 +266,7 @@ class Node:
         await self._held.release_all()
         self._directives.stop()
         self.state = NodeState.STOPPED
-        with suppress(TransportError):
-            await self._announce()
+        await self._announce()
         self._stopped.set()
 
     def measure(self) -> NodeFigures:
@@ -293,10 +292,12 @@ class Node:
         )
 
     async def _announce(self) -> None:
+        """Publish the card; one that the broker does not take is followed by another."""
         EventEmitter(self._platform.services.bus, "", (self.name,), self._mesh.clock).emit(
             NodeMeasured, node=self.name, instance=self.instance, **self.measure()
         )
-        await self._mesh.publish_card(self.card())
+        with suppress(TransportError):
+            await self._mesh.publish_card(self.card())
 
     def _announce_soon(self) -> None:
         """Answer who is there, and what they have to know."""
@@ -307,5 +308,4 @@ class Node:
     async def _keep_announcing(self) -> None:
         while True:
             await pause(_ANNOUNCE_EVERY, self._mesh.clock)
-            with suppress(TransportError):
-                await self._announce()
+            await self._announce()
