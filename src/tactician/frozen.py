@@ -100,8 +100,8 @@ def _generate(kind: type, options: _Options, name: str) -> None:
     if name == "__init__":
         constructor = _write_constructor(kind, options.enforced)
         # What is made several times in each turn is not made by users, and a wrapper doubles the time it takes.
-        suggesting = suggest_options(constructor) if options.enforced else constructor
-        kind.__init__ = suggesting  # type: ignore[misc]  # of this class itself
+        is_wrapped = options.enforced and getattr(kind, "made_by_users", True)
+        kind.__init__ = suggest_options(constructor) if is_wrapped else constructor  # type: ignore[misc]  # this class
     elif name == "__dataclass_fields__":
         described = dataclass(init=False, repr=False, eq=False, match_args=False, kw_only=options.kw_only)
         setattr(kind, name, vars(described(_copy_fields(kind)))[name])
@@ -122,7 +122,7 @@ def _copy_fields(kind: type) -> type:
         "__doc__": kind.__name__,  # without one, the standard library writes the signature there
         "__annotations__": {name: annotation for name, (annotation, _) in declared.items()},
         **{name: default for name, (_, default) in declared.items() if default is not MISSING},
-        **{name: own for name in _LATE if not isinstance(own := vars(kind)[name], _Late)},
+        **{name: field_value for name in _LATE if not isinstance(field_value := vars(kind)[name], _Late)},
     }
     return type(kind.__name__, (), body)
 

@@ -110,9 +110,9 @@ def platform_over(store: MemoryStore, agent: object) -> Platform:
 @pytest.mark.parametrize(
     ("silent", "done"),
     [
-        ("append 1", ["first", "second"]),  # the start
-        ("append 2", ["first", "first", "second"]),  # the result of the first action
-        ("append 3", ["first", "second", "second"]),
+        ("append 1", ["first", "first", "second"]),  # the result of the first action
+        ("append 2", ["first", "second", "second"]),
+        ("append 3", ["first", "second"]),  # the end
         ("save 1", ["first", "second"]),  # the status in the end
     ],
 )

@@ -70,11 +70,13 @@ class Ledger:
 
     @action
     async def approve(self, order: Order) -> Approved:
+        await asyncio.sleep(0)
         self.done.append("approve")
         return Approved(by="boss")
 
     @action
     async def write_note(self, order: Order) -> Note:
+        await asyncio.sleep(0)
         self.done.append("write_note")
         return Note(text="ok")
 
@@ -156,12 +158,45 @@ async def test_a_preference_gives_way_to_cost() -> None:
 
 
 async def test_actions_at_once_keep_rules_together() -> None:
-    agent = build(rules.sometime("approve"), rules.sometime("write_note"), rules.at_most(1, "approve | write_note"))
+    model = ScriptedModel([ToolCall("approve"), ToolCall("write_note")], ToolCall("pay_out"))
+    agent = build(rules.at_most(1, "approve | write_note"), planner="supervisor")
 
-    process = await run(agent, options=ProcessOptions(max_parallel=3))
+    process = await Platform(model).start(agent, Order(value=5))
 
-    assert process.status is ProcessStatus.STUCK
-    assert sorted(agent.done) in ([], ["approve"], ["write_note"])
+    assert process.status is ProcessStatus.COMPLETED
+    assert agent.done in (["approve", "pay_out"], ["write_note", "pay_out"])
+
+
+@pytest.mark.parametrize(
+    ("book", "message"),
+    [
+        (
+            [rules.never("pay_out"), rules.before("verify", "approve")],
+            r"the rule never\(pay_out\) makes every goal unr",
+        ),
+        ([rules.after("pay_out", "write_note"), CHECKED_FIRST, rules.never("verify", when="order.value < 0")], None),
+        (
+            [rules.never("verify"), rules.sometime("approve"), CHECKED_FIRST],
+            r"never\(verify\), before\(verify, pay_out\)",
+        ),
+        (
+            [rules.sometime("approve"), rules.sometime("write_note"), rules.at_most(1, "approve | write_note")],
+            "contrad",
+        ),
+        ([rules.within(1, "approve"), rules.within(1, "verify")], r"within\(1, approve\), within\(1, verify\) contrad"),
+        ([rules.always("approved"), rules.always("not approved")], "contradict each other: no goal"),
+    ],
+)
+async def test_the_smallest_set_of_rules_that_allows_no_goal_is_an_error(
+    book: Sequence[Rule], message: str | None
+) -> None:
+    if message is None:
+        await run(build(*book))
+        return
+    with pytest.raises(DeclarationError, match=message):
+        await run(build(*book))
+    with pytest.raises(DeclarationError, match=message):
+        await run(build(), options=ProcessOptions(rules=tuple(book)))
 
 
 async def test_an_agent_under_rules_runs_actions_at_once_where_these_allow_it() -> None:
@@ -192,6 +227,28 @@ async def test_a_supervising_model_reads_why_an_action_is_refused() -> None:
     assert "it would break the rule before(verify, pay_out)" in str(model.calls[1].messages)
     refused = [event for event in events if type(event).__name__ == "ActionRefused"]
     assert [getattr(event, "action", "") for event in refused] == ["pay_out"]
+
+
+@pytest.mark.parametrize("does_it", [True, False])
+async def test_a_supervising_model_is_asked_for_what_it_owes(does_it: bool) -> None:
+    model = ScriptedModel(ToolCall("pay_out"), *([ToolCall("write_note"), "Done"] if does_it else ["Done", "Done"]))
+    agent = build(rules.after("pay_out", "write_note"), planner="supervisor")
+
+    process = await Platform(model).start(agent, Order(value=5))
+
+    assert agent.done == ["pay_out", "write_note"][: 1 + does_it]
+    assert process.status is (ProcessStatus.COMPLETED if does_it else ProcessStatus.FAILED)
+    assert "these rules are not met yet: after(pay_out, write_note)" in str(model.calls[1].messages)
+
+
+async def test_conditions_on_expressions_hold_under_a_supervisor() -> None:
+    model = ScriptedModel(ToolCall("pay_out"), ToolCall("approve"), ToolCall("pay_out"))
+    agent = build(rules.never("pay_out", when="order.value > 100 and not approved"), planner="supervisor")
+
+    process = await Platform(model).start(agent, Order(value=500))
+
+    assert process.status is ProcessStatus.COMPLETED
+    assert agent.done == ["approve", "pay_out"]
 
 
 class Answer(BaseModel):

@@ -26,7 +26,7 @@ from tactician.process import AgentProcess, ProcessEnded, ProcessStarted
 from tactician.runs import RunContext
 from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
-from tactician.stores.document import Lease, StoredDocument
+from tactician.stores.document import Lease, StoredDocument, StoredStep
 from tactician.testing import ScriptedModel
 from tests.agents.running import steps
 from tests.support.stored import JsonStore, resume
@@ -220,7 +220,7 @@ async def test_a_process_that_is_restored_and_waits_is_finished() -> None:
 async def test_what_keeps_a_spawned_process_from_being_kept_is_told() -> None:
     class Full(MemoryStore):
         async def add_and_claim(
-            self, document: StoredDocument, owner: str, seconds: float
+            self, document: StoredDocument, owner: str, seconds: float, step: StoredStep | None = None
         ) -> tuple[StoredDocument, Lease]:
             raise StoreError("the disk is full")
 

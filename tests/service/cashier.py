@@ -127,8 +127,10 @@ class MortalStore(MemoryStore):
     async def fold(self, document: StoredDocument) -> StoredDocument:
         return await self._write(super().fold(_as_text(document)))
 
-    async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
-        return await self._write(super().add_and_claim(_as_text(document), owner, seconds))
+    async def add_and_claim(
+        self, document: StoredDocument, owner: str, seconds: float, step: StoredStep | None = None
+    ) -> tuple[StoredDocument, Lease]:
+        return await self._write(super().add_and_claim(_as_text(document), owner, seconds, step))
 
     async def append(self, lease: Lease, step: StoredStep) -> None:
         return await self._write(super().append(lease, step))

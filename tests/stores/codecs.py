@@ -22,6 +22,7 @@ from tests.stores.conformance import HOUR, DocumentConformance
 from tests.stores.log_conformance import (
     LogConformance,
     PruneConformance,
+    RestConformance,
     StateConformance,
     VersionedLogConformance,
 )
@@ -431,6 +432,7 @@ class StoreConformance(
     DocumentConformance,
     StateConformance,
     LogConformance,
+    RestConformance,
     VersionedLogConformance,
     PruneConformance,
     RunConformance,

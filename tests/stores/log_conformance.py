@@ -321,6 +321,58 @@ class LogConformance:
         assert await bodies(store) == []
 
 
+class RestConformance:
+    async def test_a_new_document_has_its_first_step_at_once(self, store: DocumentStore, other: DocumentStore) -> None:
+        _, lease = await store.add_and_claim(document(), "w", HOUR, StoredStep(1, "[1]"))
+
+        assert await bodies(other) == ["[1]"]
+        with pytest.raises(DocumentConflictError):
+            await other.add_and_claim(document(), "x", HOUR, StoredStep(1, "[2]"))
+        await store.append(lease, StoredStep(2, "[3]"))
+        assert await bodies(other) == ["[1]", "[3]"]
+
+    async def test_the_last_step_is_saved_with_the_document(self, store: DocumentStore, other: DocumentStore) -> None:
+        first, lease = await store.add_and_claim(document(body="[]"), "w", HOUR, StoredStep(1, "[1]"))
+
+        saved = await store.rest(replace(first, body=None, status="waiting", header="{}"), lease, StoredStep(2, "[2]"))
+
+        found = await read(other)
+        assert (found.version, found.status, found.header, found.text) == (saved.version, "waiting", "{}", "[]")
+        assert (found.version, found.steps, found.is_leased) == (2, 2, False)
+        assert await bodies(other) == ["[1]", "[2]"]
+        with pytest.raises(LeaseLostError):
+            await store.append(lease, StoredStep(3, "[3]"))
+        _, next_lease = await claimed(other)
+        assert next_lease.fence > lease.fence
+
+    async def test_nothing_is_saved_of_a_rest_that_is_refused(self, store: DocumentStore, other: DocumentStore) -> None:
+        first, lease = await store.add_and_claim(document(), "w", HOUR, StoredStep(1, "[1]"))
+        resting = replace(first, body=None, status="waiting")
+
+        with pytest.raises(DocumentConflictError):
+            await store.rest(resting, lease, StoredStep(3, "[3]"))
+        await store.release(lease)
+        with pytest.raises(LeaseLostError):
+            await store.rest(resting, lease, StoredStep(2, "[2]"))
+        _, newer = await claimed(other)
+        with pytest.raises(LeaseLostError):
+            await store.rest(resting, lease, StoredStep(2, "[2]"))
+        assert ((await read(other)).status, await bodies(other)) == (first.status, ["[1]"])
+        closed = await other.save(replace(first, is_closed=True, status="killed"))
+        with pytest.raises(DocumentConflictError):
+            await other.rest(replace(closed, status="completed"), newer, StoredStep(2, "[2]"))
+
+        assert ((await read(store)).status, await bodies(store)) == ("killed", ["[1]"])
+
+    async def test_a_rest_after_another_save_is_refused(self, store: DocumentStore, other: DocumentStore) -> None:
+        first, lease = await store.add_and_claim(document(), "w", HOUR)
+        await other.save(replace(first, status="answered"))
+
+        with pytest.raises(DocumentConflictError):
+            await store.rest(replace(first, status="waiting"), lease, StoredStep(1, "[1]"))
+        assert (await read(other)).status == "answered"
+
+
 class VersionedLogConformance:
     """Tests of logs that are written without a lease: each step makes a version."""
 

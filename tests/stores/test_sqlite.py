@@ -234,6 +234,39 @@ class TestDamage:
             assert await store.load_steps("docs", "e") == []
 
 
+async def test_what_is_saved_at_once_does_not_fail_with_others(tmp_path: Path) -> None:
+    """The thread does what waits in one transaction; what is refused in it is refused alone."""
+    async with SqliteStore(tmp_path / "runs.db") as store:
+        taken, lease = await store.add_and_claim(document("taken"), "w", HOUR)
+        writes = [
+            *(store.save(document(f"d{number}")) for number in range(20)),
+            store.save(document("taken")),
+            store.append(lease, StoredStep(7, "{}")),
+            store.append(lease, StoredStep(1, "{}")),
+            *(store.add_and_claim(document(f"c{number}"), "w", HOUR, StoredStep(1, "[]")) for number in range(20)),
+        ]
+        results = await asyncio.gather(*writes, return_exceptions=True)
+
+        refused = [each for each in results if isinstance(each, BaseException)]
+        assert [type(each) for each in refused] == [DocumentConflictError, DocumentConflictError]
+        assert len(await store.list_ids("docs")) == 41
+        assert [each.text for each in await store.load_steps("docs", "taken")] == ["{}"]
+        assert taken.version == 1
+
+
+async def test_what_is_saved_at_once_takes_few_transactions(tmp_path: Path) -> None:
+    async with SqliteStore(tmp_path / "runs.db") as store:
+        await store.save(document("first"))
+        before = (tmp_path / "runs.db-wal").stat().st_size
+        await store.save(document("second"))
+        of_one = (tmp_path / "runs.db-wal").stat().st_size - before
+        before += of_one
+        await asyncio.gather(*(store.save(document(f"d{number}")) for number in range(50)))
+
+        # Each transaction writes the pages that it changes once more.
+        assert (tmp_path / "runs.db-wal").stat().st_size - before < 10 * of_one
+
+
 async def test_a_document_is_saved_with_its_body_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     async with SqliteStore(path) as store:

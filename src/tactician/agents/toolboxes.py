@@ -7,10 +7,10 @@ from typing import Final, TypeAlias
 
 from tactician.runs import RunContext, Runnable
 from tactician.runs.life.creation import find_caller_tools
+from tactician.text import snake_case
 from tactician.tools import DeclaredTool, RunnableTool, Tool
 from tactician.tools.group_registry import load_group_tools
 from tactician.tools.provider import ToolProvider
-from tactician.tools.tool import snake_case
 from tactician.tools.toolbox import Toolbox
 from tactician.tools.traits import ToolTraits
 
@@ -30,9 +30,9 @@ class DerivedTools:
 
     def __call__(self) -> Toolbox:
         """Return the tools."""
-        own = self._source()
-        if self._cached is None or self._cached[0] is not own:
-            self._cached = own, self._change(own)
+        toolbox = self._source()
+        if self._cached is None or self._cached[0] is not toolbox:
+            self._cached = toolbox, self._change(toolbox)
         return self._cached[1]
 
 

@@ -76,7 +76,7 @@ DEFAULT = "default"
 """In place of a model's name: the default model of wherever the agent runs."""
 
 
-@frozen
+@frozen(enforced=False)
 class ModelParts:
     """Fields of a blueprint that describe a model."""
 

@@ -52,7 +52,7 @@ class LimitUsage:
 FORMATS: dict[str, Format] = {ending: kind for ending, kind in ALL_FORMATS.items() if kind != "toml"}
 
 
-@frozen
+@frozen(enforced=False)
 class Origin:
     """Document of a blueprint, with the repairs of its data.
 

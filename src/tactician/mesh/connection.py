@@ -23,6 +23,7 @@ from tactician.mesh.messages.message import MeshMessage
 from tactician.mesh.transports.addresses import open_transport
 from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, TransportError
 from tactician.mesh.values import ValueStore
+from tactician.runs import RunContext
 from tactician.runs.context.telemetry import find_trace_parent
 from tactician.stores import DocumentStore
 from tactician.suggestions import suggest_options
@@ -50,6 +51,7 @@ class MeshConnection:
 
     Attributes:
         instance: id of this connection.
+        url: the address, which may have a password.
         name: the name.
         realm: the realm.
         clock: the time.
@@ -72,6 +74,7 @@ class MeshConnection:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.instance = new_id()
+        self.url = url
         self.name = name or f"client-{self.instance}"
         self.realm = realm
         self.clock = clock
@@ -95,6 +98,15 @@ class MeshConnection:
     def reply_queue(self) -> str:
         """Queue of the replies to this process."""
         return f"{PRIVATE}{self.instance}"
+
+    def resolve(self, context: RunContext) -> MeshConnection:
+        """Return the connection itself: see `MeshSource`."""
+        return self
+
+    @property
+    def has_keys(self) -> bool:
+        """True when messages are signed."""
+        return self._codec.is_signing
 
     def name_queue(self, node: str, realm: str | None = None) -> str:
         """Return the queue of a node."""

@@ -35,7 +35,7 @@ _SAVING: Final = "saving failed:"
 class Driver:
     """Driver of a process, step by step."""
 
-    __slots__ = ("_activity", "_actor", "_execution", "_improver", "_selector", "_state", "saver")
+    __slots__ = ("_activity", "_actor", "_execution", "_improver", "_inside", "_selector", "_state", "saver")
 
     def __init__(self, execution: Execution, run: DurableRun | None) -> None:
         self._execution = execution
@@ -45,6 +45,7 @@ class Driver:
         self._selector = ActionSelector(execution)
         self._improver = PlanImprover(self._selector)
         self._activity = _PLANNING
+        self._inside: list[ActionSpec] = []
 
     @property
     def error(self) -> Exception | None:
@@ -104,10 +105,22 @@ class Driver:
         if (limit := await self._selector.find_limit()) is not None:
             outer = execution.context
             raise BudgetError(limit, RunResult(None, RunStatus.FAILED, tally=outer.tally, run_id=outer.run_id))
-        await self._selector.check_rules(execution.agent.action(name))
-        done = await self._actor.act_inside(execution.agent.action(name), context)
+        action = execution.agent.action(name)
+        await self._selector.check_rules(action, tuple(self._inside))
+        self._inside.append(action)  # at once: another call would not see it
+        try:
+            done = await self._actor.act_inside(action, context)
+        finally:
+            self._inside.remove(action)
         await self.saver.save()
         return done
+
+    async def list_owed_rules(self) -> tuple[str, ...]:
+        """Return the rules that ask for something before a goal counts, or are broken."""
+        ruling = await self._selector.read_ruling()
+        return (
+            () if ruling is None else tuple(dict.fromkeys(map(str, (*ruling.progress.broken, *ruling.progress.open))))
+        )
 
     async def observe(self) -> WorldState:
         """Evaluate every condition."""
@@ -149,6 +162,9 @@ class Driver:
             state.end(ProcessStatus.TERMINATED, limit)
             return ()
         self._activity = _PLANNING
+        if selector.refusal is not None:
+            state.end(ProcessStatus.TERMINATED, selector.refusal)
+            return ()
         selector.follow(plan)
         if not (actions := selector.select(plan, world)):  # a planner that does not know the rules
             state.declined, state.replans = plan.actions[0], state.replans + 1
@@ -276,6 +292,6 @@ class Driver:
         why = explain_stuck(execution.agent, state, await self.observe())
         if state.blackboard.size > size:
             why = "handle_stuck has added an object, but has not returned True, so nothing was planned again."
-        known = ", ".join(type(value).__name__ for value in state.blackboard.objects) or "nothing"
+        type_names = ", ".join(type(value).__name__ for value in state.blackboard.objects) or "nothing"
         status = ProcessStatus.STUCK if conversation is None else ProcessStatus.RESTING
-        state.end(status, f"{why} On the blackboard: {known}.")
+        state.end(status, f"{why} On the blackboard: {type_names}.")

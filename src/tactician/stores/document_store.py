@@ -55,8 +55,16 @@ class DocumentStore(Protocol):
         """
         ...
 
-    async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
-        """Store a new document and claim it in a single step.
+    async def add_and_claim(
+        self, document: StoredDocument, owner: str, seconds: float, step: StoredStep | None = None
+    ) -> tuple[StoredDocument, Lease]:
+        """Store a new document and claim it in a single write, with the first step of its log.
+
+        Args:
+            document: the document.
+            owner: name of the claimer.
+            seconds: duration of the lease.
+            step: the first step; `None` for a log without steps.
 
         Raises:
             DocumentConflictError: when the document exists, or another document has the key.
@@ -89,6 +97,20 @@ class DocumentStore(Protocol):
             DocumentConflictError: when the document is closed, or the step is not the next.
         """
         ...
+
+    async def rest(self, document: StoredDocument, lease: Lease, step: StoredStep) -> StoredDocument:
+        """Append a step to the log of the leased document, store the document, and release the lease: in one write.
+
+        A store that cannot do so at once does it in this order, so that what was saved last is never behind its log.
+
+        Raises:
+            LeaseLostError: when the lease was released, or another worker has claimed the document.
+            DocumentConflictError: when the stored version differs, the document is closed, or the step is not the next.
+        """
+        await self.append(lease, step)
+        saved = await self.save(document, lease)
+        await self.release(lease)
+        return saved
 
     async def load_steps(
         self, collection: str, id: str, *, after: int = 0, until: int | None = None

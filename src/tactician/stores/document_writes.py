@@ -67,7 +67,7 @@ def write_document(
     if not others and not attachments and log is not LogChange.CLEAR:
         return connection.execute(statement, values).all()
     detached: list[str] = []
-    with _transaction(connection):
+    with transaction(connection):
         rows = connection.execute(statement, values).all()
         for row in rows:
             for other in others:
@@ -85,7 +85,7 @@ def append_step(
     """Append a step to the log of a leased document, with its attachments."""
     if not attachments:
         return connection.execute(APPEND, values).all()
-    with _transaction(connection):
+    with transaction(connection):
         rows = connection.execute(APPEND, values).all()
         _attach(connection, [row.document for row in rows], attachments)
     return rows
@@ -148,8 +148,13 @@ def _write_body(written: CTE) -> CTE:
 
 
 @contextmanager
-def _transaction(connection: Connection) -> Iterator[None]:
-    connection.exec_driver_sql("BEGIN" if connection.dialect.name == "postgresql" else "BEGIN IMMEDIATE")
+def transaction(connection: Connection) -> Iterator[None]:
+    """Do all or nothing in a `with` block. Inside another such block, what is around decides."""
+    is_sqlite = connection.dialect.name == "sqlite"
+    if is_sqlite and getattr(connection.connection, "in_transaction"):  # noqa: B009 - the driver's own attribute
+        yield
+        return
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_sqlite else "BEGIN")
     try:
         yield
         connection.exec_driver_sql("COMMIT")

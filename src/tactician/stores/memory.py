@@ -84,12 +84,19 @@ class MemoryStore(DocumentStore):
             self._entries[saved.collection][saved.id].steps.clear()
             return replace(saved, steps=0)
 
-    async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
+    async def add_and_claim(
+        self, document: StoredDocument, owner: str, seconds: float, step: StoredStep | None = None
+    ) -> tuple[StoredDocument, Lease]:
         """Store a new document and claim it; see `DocumentStore.add_and_claim`."""
         check_texts(owner=owner)
+        if step is not None:
+            check_step(step)
         with self._lock:
             saved = self._save(replace(document, version=0))
-            return saved, self._claim(self._entries[saved.collection][saved.id], owner, seconds)
+            entry = self._entries[saved.collection][saved.id]
+            if step is not None:
+                entry.steps.append(replace(step, created_at=saved.updated_at))
+            return saved, self._claim(entry, owner, seconds)
 
     async def delete(self, collection: str, id: str) -> bool:
         """Delete a document with its steps, and return whether it existed."""

@@ -92,22 +92,22 @@ class SqlStore(DocumentStore):
     async def add_step(self, document: StoredDocument, body: Body) -> StoredDocument:
         """Store a document with a further step; see `DocumentStore.add_step`."""
         document, step = replace(document, body=None), StoredStep(document.steps + 1, body)
-        check_step(step)
-        text, attachments = extract_attachments(step.text)
-        values = document_values(document) | {"new_step": text}
-        return replace(await self._change_log(document, values, LogChange.ADD, attachments), steps=step.number)
+        rows = await self._write_with_step(statements.SAVE, document_values(document), step)
+        return replace(await self._update(document, rows), steps=step.number)
 
     async def fold(self, document: StoredDocument) -> StoredDocument:
         """Store a document with a body that has all of its log; see `DocumentStore.fold`."""
-        return replace(await self._change_log(document, document_values(document), LogChange.CLEAR), steps=0)
+        rows = await self._write(statements.SAVE, document_values(document), LogChange.CLEAR)
+        return replace(await self._update(document, rows), steps=0)
 
-    async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
+    async def add_and_claim(
+        self, document: StoredDocument, owner: str, seconds: float, step: StoredStep | None = None
+    ) -> tuple[StoredDocument, Lease]:
         """Store a new document and claim it; see `DocumentStore.add_and_claim`."""
         check_texts(owner=owner)
         document, requested_at = replace(document, version=0), self.clock.monotonic()
-        rows = await self._write(
-            statements.ADD_AND_CLAIM, document_values(document) | {"by": owner, "seconds": seconds}
-        )
+        values = document_values(document) | {"by": owner, "seconds": seconds}
+        rows = await self._write_with_step(statements.ADD_AND_CLAIM, values, step)
         if not rows:
             raise await self._save_refusal(document, None)
         lease = Lease(document.collection, document.id, owner, rows[0].fence, rows[0].expires_at, requested_at)
@@ -133,6 +133,14 @@ class SqlStore(DocumentStore):
         values = lease_values(lease) | {"new_number": step.number, "new_body": text}
         if not await self._run(lambda connection: append_step(connection, values, attachments)):
             raise await self._append_refusal(lease, step)
+
+    async def rest(self, document: StoredDocument, lease: Lease, step: StoredStep) -> StoredDocument:
+        """Append a step, store the document and release the lease; see `DocumentStore.rest`."""
+        values = document_values(document) | {"of_fence": lease.fence, "new_number": step.number}
+        rows = await self._write_with_step(statements.REST, values, step)
+        if not rows:
+            raise await self._rest_refusal(document, lease, step)
+        return update_document(document, rows[0])
 
     async def load_steps(
         self, collection: str, id: str, *, after: int = 0, until: int | None = None
@@ -244,14 +252,8 @@ class SqlStore(DocumentStore):
             with suppress(StoreError):  # it expires
                 await self.release(claimed[1])
 
-    async def _change_log(
-        self,
-        document: StoredDocument,
-        values: Mapping[str, object],
-        log: LogChange,
-        attachments: Mapping[str, bytes] = _NO_ATTACHMENTS,
-    ) -> StoredDocument:
-        rows = await self._write(statements.SAVE, values, log, attachments)
+    async def _update(self, document: StoredDocument, rows: Sequence[Row[Any]]) -> StoredDocument:
+        """Return a document that was saved, from the rows of the write."""
         if not rows:
             raise await self._save_refusal(document, None)
         return update_document(document, rows[0])
@@ -268,6 +270,14 @@ class SqlStore(DocumentStore):
                 if other.id != document.id:
                     return key_conflict(document, other.id)
         return document_conflict(document)
+
+    async def _rest_refusal(
+        self, document: StoredDocument, lease: Lease, step: StoredStep
+    ) -> DocumentConflictError | LeaseLostError:
+        refusal = await self._append_refusal(lease, step)
+        stored = await self.load(document.collection, document.id, with_body=False)
+        is_changed = stored is not None and not stored.is_closed and stored.version != document.version
+        return document_conflict(document) if is_changed and not isinstance(refusal, LeaseLostError) else refusal
 
     async def _append_refusal(self, lease: Lease, step: StoredStep) -> DocumentConflictError | LeaseLostError:
         rows = await self._execute(statements.FENCE, key_values(lease.collection, lease.id))
@@ -288,6 +298,16 @@ class SqlStore(DocumentStore):
             text, of_body = extract_attachments(body)
             values, attachments = {**values, "new_body": text}, {**attachments, **of_body}
         return await self._run(lambda connection: write_document(connection, statement, values, log, attachments))
+
+    async def _write_with_step(
+        self, statement: Insert | Update, values: Mapping[str, object], step: StoredStep | None
+    ) -> Sequence[Row[Any]]:
+        """Write a document together with the next step of its log."""
+        if step is None:
+            return await self._write(statement, values)
+        check_step(step)
+        text, attachments = extract_attachments(step.text)
+        return await self._write(statement, {**values, "new_step": text}, LogChange.ADD, attachments)
 
     async def _restore(self, document: StoredDocument) -> StoredDocument:
         """Return a document with the attachments of its body."""

@@ -6,16 +6,19 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from threading import Lock
+from typing import Any, Final, Generic, TypeVar
 from weakref import WeakSet, finalize
 
 from sqlalchemy import Connection, NullPool, create_engine
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from tactician.errors import ConfigurationError
+from tactician.stores.document_writes import transaction
 from tactician.stores.sql import SqlStore
 from tactician.stores.tables import create_tables
 from tactician.suggestions import suggest_options
@@ -24,6 +27,8 @@ T = TypeVar("T")
 _BUSY_SECONDS: Final = 30.0
 _RETRY_SECONDS: Final = 0.01
 _OWNER_ONLY: Final = 0o600
+_MOST_AT_ONCE: Final = 64
+"""Number of writes in a transaction at most: programs beside this one wait for its end."""
 
 
 @suggest_options
@@ -53,7 +58,8 @@ class SqliteDatabase:
     """Connection to an SQLite file, in a thread of its own.
 
     SQLite has a single writer at a time: the writers of this program wait here, in order. A statement is a single way
-    to the thread and back, while an asynchronous driver goes there for each of its steps.
+    to the thread and back, while an asynchronous driver goes there for each of its steps. What waits when the thread is
+    free is done in one transaction, so that many runs at once need few of them; nobody's work is done before it ends.
     """
 
     def __init__(self, path: str) -> None:
@@ -70,8 +76,7 @@ class SqliteDatabase:
 
     async def run(self, work: Callable[[Connection], T]) -> T:
         """Run a function with the connection, in its thread."""
-        worker = self._worker
-        return await asyncio.get_running_loop().run_in_executor(worker.thread, worker.run, work)
+        return await self._worker.add(work)
 
     async def aclose(self) -> None:
         """Close the connection after all work that has begun, and end the thread."""
@@ -88,21 +93,109 @@ class SqliteDatabase:
         self._start()
 
 
+class _Job(Generic[T]):
+    """Work with a connection, which somebody waits for in an event loop."""
+
+    __slots__ = ("_error", "_result", "future", "work")
+
+    def __init__(self, work: Callable[[Connection], T]) -> None:
+        self.work = work
+        self.future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._error: BaseException | None = None
+
+    def run(self, connection: Connection) -> None:
+        """Do the work, in the thread."""
+        self._result = self.work(connection)
+
+    def fail(self, error: BaseException) -> None:
+        """Remember why the work failed, in the thread."""
+        self._error = error
+
+    def finish(self) -> None:
+        """Tell who waits, in the event loop."""
+        if self.future.cancelled():
+            return
+        if self._error is None:
+            self.future.set_result(self._result)
+        else:
+            self.future.set_exception(self._error)
+
+
 class _Worker:
     def __init__(self, path: str) -> None:
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tactician-store")
         self._path = path
         self._connection: Connection | None = None
+        self._jobs: list[_Job[Any]] = []
+        self._lock = Lock()
+        self._is_busy = False
 
-    def run(self, work: Callable[[Connection], T]) -> T:
+    def add(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
+        """Let the thread do some work; return its result."""
+        job = _Job(work)
+        with self._lock:
+            self._jobs.append(job)
+            starts, self._is_busy = not self._is_busy, True
+        if starts:
+            self.thread.submit(self._work)
+        return job.future
+
+    def _work(self) -> None:
+        """Do what waits, and what is added meanwhile."""
+        while jobs := self._take_jobs():
+            try:
+                self._run(jobs)
+            except BaseException as error:  # who waits raises it
+                for job in jobs:
+                    job.fail(error)
+            for loop, finished in _group_by_loop(jobs).items():
+                with suppress(RuntimeError):  # the loop is closed: nobody waits
+                    loop.call_soon_threadsafe(_finish, finished)
+
+    def _take_jobs(self) -> list[_Job[Any]]:
+        with self._lock:
+            jobs, self._jobs = self._jobs[:_MOST_AT_ONCE], self._jobs[_MOST_AT_ONCE:]
+            self._is_busy = bool(jobs)
+        return jobs
+
+    def _run(self, jobs: Sequence[_Job[Any]]) -> None:
         if self._connection is None:
             self._connection = _open(self._path)
-        return work(self._connection)
+        if len(jobs) > 1 and _run_in_one(self._connection, jobs):
+            return
+        for job in jobs:
+            try:
+                job.run(self._connection)
+            except BaseException as error:  # who waits raises it
+                job.fail(error)
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+
+def _run_in_one(connection: Connection, jobs: Sequence[_Job[Any]]) -> bool:
+    """Do some work in one transaction; return whether it is done. When any of it fails, nothing is."""
+    try:
+        with transaction(connection):
+            for job in jobs:
+                job.run(connection)
+    except Exception:  # each is done by itself then, and its own error counts
+        return False
+    return True
+
+
+def _group_by_loop(jobs: Iterable[_Job[Any]]) -> dict[asyncio.AbstractEventLoop, list[_Job[Any]]]:
+    groups: dict[asyncio.AbstractEventLoop, list[_Job[Any]]] = {}
+    for job in jobs:
+        groups.setdefault(job.future.get_loop(), []).append(job)
+    return groups
+
+
+def _finish(jobs: Iterable[_Job[Any]]) -> None:
+    for job in jobs:
+        job.finish()
 
 
 _databases: Final[WeakSet[SqliteDatabase]] = WeakSet()

@@ -139,10 +139,12 @@ RELEASE: Final[Update] = (
 )
 
 _STEP = bindparam("new_number", type_=Integer)
+_IS_OPEN = documents.c.is_closed == false()
+REST: Final[Update] = SAVE_HELD.where(_IS_NOT_RELEASED, _IS_OPEN, _STEP == _LAST_STEP + 1).values(expires_at=0.0)
 # Who claims the document, or closes it, waits for the lock or is waited for: the row is then checked once more.
 _APPENDED_TO = (
     select(documents.c.number, _STEP, _NOW, bindparam("new_body", type_=String))
-    .where(_IS_DOCUMENT, _IS_NEWEST, _IS_NOT_RELEASED, documents.c.is_closed == false(), _STEP == _LAST_STEP + 1)
+    .where(_IS_DOCUMENT, _IS_NEWEST, _IS_NOT_RELEASED, _IS_OPEN, _STEP == _LAST_STEP + 1)
     .with_for_update(read=True, of=documents)
 )
 APPEND: Final[Insert] = (

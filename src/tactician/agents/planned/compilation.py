@@ -26,7 +26,7 @@ from tactician.agents.planned.validation import (
 )
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
-from tactician.planning import Action, Goal, PlanningBudget
+from tactician.planning import MEASURED, Action, Goal, PlanningBudget
 from tactician.planning.model import Amount
 from tactician.process import AgentProcess, Blackboard, OperationContext, ProcessHandle, UserInput
 from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec, StuckHandler
@@ -36,6 +36,7 @@ from tactician.process.state.goals import GoalSpec
 from tactician.process.stored_types import list_stored_names, type_name
 
 if TYPE_CHECKING:
+    from tactician.planning import Objective
     from tactician.planning.rules import Rule
     from tactician.planning.ruling.progress import RuleBook
 
@@ -49,6 +50,7 @@ def compile_classes(
     planner: Planner | str,
     *,
     planning: PlanningBudget | None = None,
+    objective: Objective | None = None,
     rules: tuple[Rule, ...] = (),
     needs_goal: bool,
 ) -> PlannedAgentSpec:
@@ -60,7 +62,7 @@ def compile_classes(
         DeclarationError: with every mistake.
     """
     problems = [
-        *validate_agent(description, planner, planning),
+        *validate_agent(description, planner, planning, objective),
         *(problem for source in sources for problem in validate_resolvers(source.resolvers)),
     ]
     declared = read_declarations(sources, problems)
@@ -78,15 +80,42 @@ def compile_classes(
     spec = replace(
         _Compiler(declared, words).build_spec(name, description, planner, _build_stuck_handler(sources)),
         planning=planning,
+        objective=objective,
         rule_book=book,
     )
 
+    if book is not None:
+        _refuse_contradictions(spec, book)
+
     def read_again(rules: tuple[Rule, ...]) -> PlannedAgentSpec:
         return compile_classes(
-            sources, name, description, planner, planning=planning, rules=rules, needs_goal=needs_goal
+            sources,
+            name,
+            description,
+            planner,
+            planning=planning,
+            objective=objective,
+            rules=rules,
+            needs_goal=needs_goal,
         )
 
     return LateClasses.attach(_supervise(spec) if planner is Planner.SUPERVISOR else spec, read_again)
+
+
+def _refuse_contradictions(spec: PlannedAgentSpec, book: RuleBook) -> None:
+    """Refuse rules under which no goal can be reached.
+
+    Raises:
+        DeclarationError: with the smallest set of these rules.
+    """
+    from tactician.planning.ruling.contradictions import find_contradiction
+
+    ran = [action.condition_ran for action in spec.actions]
+    own = [ruled for ruled in book.rules if not ruled.rule.is_shared]
+    if rules := find_contradiction(own, spec.plannable, spec.pursued, ran):
+        one = f"the rule {rules[0]} makes every goal unreachable"
+        several = f"the rules {', '.join(map(str, rules))} contradict each other: no goal can be reached under them"
+        raise DeclarationError(spec.name, [one if len(rules) == 1 else several])
 
 
 def _supervise(spec: PlannedAgentSpec) -> PlannedAgentSpec:
@@ -139,7 +168,7 @@ class _Compiler:
                 action.name,
                 needs,
                 {name: effects[name] for name in needed if name in effects},
-                _build_amount(declared.cost, action.cost_method),
+                _build_amount(0.0 if declared.cost == MEASURED else declared.cost, action.cost_method),
                 _build_amount(declared.value, action.value_method),
             ),
             declared.description or action.summary,
@@ -161,6 +190,7 @@ class _Compiler:
             is_serial=_is_serial(action) or bool(words.get_promises(action)),
             is_sure=set(needed).isdisjoint(self._flow.find_uncertain_effects(action, effects)),
             trigger=declared.trigger,
+            is_measured=declared.cost == MEASURED,
         )
 
     def _is_observable(self, condition: str) -> bool:
@@ -187,8 +217,8 @@ def _build_amount(fixed: float, method: str | None) -> Amount:
 
 def _collect_types(declared: Declarations, words: ConditionNames) -> dict[str, type]:
     """Return all types that may be on the blackboard by full name, and those that they had before."""
-    known = (kind for base in (UserInput, *words.kinds, *declared.states) for kind in find_subclasses(base))
-    names = [(name, kind) for kind in known for name in list_stored_names(kind)]
+    subclasses = (kind for base in (UserInput, *words.kinds, *declared.states) for kind in find_subclasses(base))
+    names = [(name, kind) for kind in subclasses for name in list_stored_names(kind)]
     former = {name: kind for name, kind in names if name != type_name(kind)}
     return former | {type_name(kind): kind for _, kind in names}
 
@@ -220,14 +250,14 @@ class LateClasses:
     Attributes:
         read: function that reads the agent under some rules.
         roots: the types that it names.
-        known: these types and all their subclasses at the last reading.
+        classes: these types and all their subclasses at the last reading.
         original: the agent at the last reading; a refreshed agent may have fewer actions and goals.
         under_rules: the agent under the rules of runs and platforms, for the last ones.
     """
 
     read: Callable[[tuple[Rule, ...]], PlannedAgentSpec]
     roots: tuple[type, ...]
-    known: frozenset[type]
+    classes: frozenset[type]
     original: PlannedAgentSpec
     under_rules: dict[tuple[Rule, ...], PlannedAgentSpec] = field(default_factory=dict)
 
@@ -245,7 +275,7 @@ class LateClasses:
 
     @property
     def _is_current(self) -> bool:
-        return _find_loaded(self.roots) <= self.known
+        return _find_loaded(self.roots) <= self.classes
 
     def read_with(self, spec: PlannedAgentSpec, rules: tuple[Rule, ...]) -> PlannedAgentSpec:
         """Return the agent, read again under these rules.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tactician.agents.planned.condition_names import ConditionNames
+from tactician.agents.planned.evaluation import snake_case
 from tactician.agents.planned.methods import NOT, Declarations
 from tactician.planning.rules import Rule
 from tactician.planning.ruling.automaton import Literals
@@ -31,6 +32,10 @@ class RuleNames(ExpressionNames):
         """Return the actions of this name, or of this method name in a component or a state."""
         short = {action for action in self._actions if action.rpartition(".")[2] == name}
         return frozenset({name} if name in self._actions else short)
+
+    def is_object(self, name: str) -> bool:
+        """Return whether expressions find an object by this name."""
+        return any(snake_case(thing.rpartition(": ")[2]) == name for thing in self._things)
 
     def read_name(self, text: str, *, holds: bool) -> tuple[Literals, ...]:
         """Return the condition of a name of a thing or a flag, or its opposite."""

@@ -14,7 +14,7 @@ from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclaration, Planner
 from tactician.agents.planned.methods import NOT, ActionMethod, Declarations
 from tactician.agents.planned.unreachable import find_unreachable, suggest_similar
-from tactician.planning import PlanningBudget
+from tactician.planning import MEASURED, PlanningBudget
 from tactician.planning.expressions import PREFIX, is_expression
 from tactician.process import ActionRetryPolicy, Export
 from tactician.process.objects import get_state_declaration
@@ -31,15 +31,20 @@ _NAMES: Final = {
 }
 
 
-def validate_agent(description: object, planner: object, planning: object) -> Iterator[str]:
+def validate_agent(description: object, planner: object, planning: object, objective: object) -> Iterator[str]:
     """Yield the mistakes in the declaration of `@planned_agent`."""
     if not _is_text(description):
         yield f"the description is {description!r}; say what the agent is for, as others choose it by that"
     if planner not in tuple(Planner):
-        known = ", ".join(f"Planner.{member.name}" for member in Planner)
-        yield f"there is no planner {planner!r}; use one of {known}"
+        planner_names = ", ".join(f"Planner.{member.name}" for member in Planner)
+        yield f"there is no planner {planner!r}; use one of {planner_names}"
     if not isinstance(planning, PlanningBudget | None):
         yield f"planning is {planning!r}; write planning=PlanningBudget(time=5.0)"
+    if objective is not None:
+        from tactician.planning import Objective
+
+        if not isinstance(objective, Objective):
+            yield f"objective is {objective!r}; write objective=Objective.DOLLARS"
 
 
 def validate_resolvers(resolvers: Mapping[type, object]) -> Iterator[str]:
@@ -63,8 +68,8 @@ def validate_settings(action: ActionMethod) -> Iterator[str]:
 
 
 def _validate_values(declared: ActionDeclaration) -> Iterator[str]:
-    if not (_is_number(cost := declared.cost) and cost >= 0):
-        yield f"the cost is {cost!r}; it must be a number from 0 up"
+    if (cost := declared.cost) != MEASURED and not (_is_number(cost) and cost >= 0):
+        yield f"the cost is {cost!r}; it must be a number from 0 up, or MEASURED"
     if not _is_number(value := declared.value):
         yield f"the value is {value!r}; it must be a number"
     if not isinstance(retry := declared.retry, ActionRetryPolicy | None):
@@ -157,7 +162,7 @@ def _find_unknown_costs(action: ActionMethod, declared: Declarations) -> Iterato
 
 
 def _find_unknown_conditions(action: ActionMethod, declared: Declarations, words: ConditionNames) -> Iterator[str]:
-    known = {*declared.conditions, *(name for rival in declared.actions for name in rival.post)}
+    declared_conditions = {*declared.conditions, *(name for rival in declared.actions for name in rival.post)}
     for name in action.post:
         if is_expression(name):
             yield f"{action.name}: {name!r} in `post`: nothing can make an expression true; give the condition a name"
@@ -165,8 +170,8 @@ def _find_unknown_conditions(action: ActionMethod, declared: Declarations, words
             hint = suggest_similar(name, words.things) or "write a name and a type that is known, as in 'user: User'"
             yield f"{action.name}: {name!r} in `post`: there is no such type; {hint}"
     for name in (pre.removeprefix(NOT) for pre in action.pre):
-        if name not in known and not is_expression(name):
-            hint = suggest_similar(name, known) or _SET_FROM_OUTSIDE.format(name=name)
+        if name not in declared_conditions and not is_expression(name):
+            hint = suggest_similar(name, declared_conditions) or _SET_FROM_OUTSIDE.format(name=name)
             yield f"{action.name}: no condition {name!r}; {hint}"
     yield from _find_wrong_negations(action)
 

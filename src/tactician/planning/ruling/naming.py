@@ -11,7 +11,6 @@ from typing import Final
 from tactician.planning.expressions import RULE_PREFIX, Expression, ExpressionError, parse_expression
 from tactician.planning.rules import Rule
 from tactician.planning.ruling.automaton import Literals
-from tactician.planning.ruling.meaning import RuleVocabulary
 from tactician.suggestions import find_closest
 
 _MOST_ALTERNATIVES: Final = 32
@@ -30,6 +29,10 @@ class ExpressionNames(ABC):
     @abstractmethod
     def find_actions(self, name: str) -> frozenset[str]:
         """Return the actions of this name; none when it is the name of a condition."""
+
+    def is_object(self, name: str) -> bool:
+        """Return whether expressions find an object by this name."""
+        return False
 
     @abstractmethod
     def read_name(self, text: str, *, holds: bool) -> tuple[Literals, ...]:
@@ -82,7 +85,7 @@ def _merge(parts: Iterable[Literals]) -> Literals | None:
     return merged
 
 
-def find_mistakes(rules: Iterable[Rule], names: RuleVocabulary, actions: Collection[str]) -> Iterator[str]:
+def find_mistakes(rules: Iterable[Rule], names: ExpressionNames, actions: Collection[str]) -> Iterator[str]:
     """Yield a sentence for each name in a rule that means nothing.
 
     Args:
@@ -101,7 +104,7 @@ def find_mistakes(rules: Iterable[Rule], names: RuleVocabulary, actions: Collect
             except ExpressionError as error:
                 yield f"rule {rule}: {text!r} is no action, no condition and no expression: {error}"
                 continue
-            if text.isidentifier() and (closest := find_closest(text, actions)):
+            if text.isidentifier() and not names.is_object(text) and (closest := find_closest(text, actions)):
                 yield f"rule {rule}: no action {text!r}; did you mean {closest!r}?"
         for text in list_action_names(rule):
             if not names.find_actions(text):

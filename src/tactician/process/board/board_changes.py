@@ -15,7 +15,7 @@ Encode: TypeAlias = Callable[[object], SavedObject]
 """Returns an object as JSON."""
 
 
-@frozen
+@frozen(enforced=False)
 class BoardChange:
     """Change of a blackboard.
 
@@ -35,7 +35,7 @@ class BoardChange:
     saved: CodeOnly[SavedObject | None] = None
 
 
-@frozen
+@frozen(enforced=False)
 class Entry:
     """An object on a blackboard.
 

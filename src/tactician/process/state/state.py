@@ -25,7 +25,7 @@ ProcessStatus = RunStatus
 """Status of a process, the same as for any run."""
 
 
-@frozen
+@frozen(enforced=False)
 class ActionRun:
     """Entry of the history of a process: an action that was run. The history is stored in the form of its entries.
 

@@ -23,7 +23,7 @@ from tactician.runs.progress.checkpoint import Checkpoint, Operation
 from tactician.runs.progress.record import RunHeader, RunRecord
 from tactician.runs.progress.spending import take_spent
 from tactician.runs.progress.steps import NO_LOG, LogSize, RunStart, RunStep, Snapshot, shorten
-from tactician.runs.progress.store import RunStore, measure_body
+from tactician.runs.progress.store import RunStore, measure_body, measure_step
 from tactician.stores import DocumentStore
 from tactician.stores.checks import escape_invalid
 from tactician.stores.document import AT_ONCE, Body, Lease
@@ -138,7 +138,8 @@ class DurableRun:
                 last saved step, and its results here do not count.
         """
         operations = (*self._take_operations(), *checkpoint.take_changes(), *take_spent(checkpoint))
-        await self._append(kind, name, detail, checkpoint.names, operations)
+        step = self._create_step(kind, name, detail, checkpoint.names, operations)
+        await self._write(lambda: self._write_step(step))
 
     async def begin(self, detail: str = "") -> None:
         """Append the step with which the run starts or resumes; a fork that has not run begins with a step already."""
@@ -149,18 +150,16 @@ class DurableRun:
         self, kind: str, name: str = "", detail: str = "", pending: tuple[PendingRequest, ...] = ()
     ) -> None:
         """Append a step with the changes of all checkpoints, and the requests that the run waits for; see `save`."""
-        if not self._is_durable:
-            return
-        if self._steps:
-            changes = [change for checkpoint in self._tree.walk() for change in checkpoint.take_changes()]
-        else:  # the first step has the whole state, so that the steps alone are enough to fork the run
-            changes = [checkpoint.to_operation() for checkpoint in self._tree.walk()]
-        await self._append(kind, name, detail, self._tree.names, (*self._take_operations(), *changes), pending)
+        if self._is_durable:
+            step = self._create_full_step(kind, name, detail, pending)
+            await self._write(lambda: self._write_step(step))
 
     async def save_status(
         self,
         status: RunStatus,
         *,
+        step: str = "",
+        detail: str = "",
         pending: tuple[PendingRequest, ...] = (),
         failure: str | None = None,
         refuses_input: bool = False,
@@ -169,7 +168,8 @@ class DurableRun:
     ) -> None:
         """Save the status of the run, and what it waits for; `is_due` lets any worker continue a run that waits.
 
-        Without a durable store, a run that waits is saved as a whole, and an ended run is forgotten.
+        A `step` of that kind, with its `detail`, is saved with the status in one write, and the lease is released: the
+        run rests. Without a durable store, a run that waits is saved as a whole, and an ended run is forgotten.
 
         Raises:
             LeaseLostError: when another worker has claimed the run.
@@ -188,7 +188,18 @@ class DurableRun:
         )
         wakes_at = header.find_wake_time(self._context.clock.time()) if status is RunStatus.WAITING else None
         wakes_at = AT_ONCE if is_due else wakes_at
-        await self._write(lambda: self._write_status(status, header, wakes_at))
+        asked = pending if failure is None else ()
+        last = self._create_full_step(step, "", detail, asked) if step and self._is_durable else None
+
+        async def write() -> None:
+            if last is not None and self._lease is not None and not self.record.has_ended:
+                await self._write_rest(last, status, header, wakes_at)
+                return
+            if last is not None:
+                await self._write_step(last)
+            await self._write_status(status, header, wakes_at)
+
+        await self._write(write)
 
     async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str] = ()) -> None:
         """Show requests in the record while other parts of the run continue, and no longer those with some ids.
@@ -250,7 +261,15 @@ class DurableRun:
         events = self._context.find(StepEvents)
         return "" if events is None else events.take(self._context.services)
 
-    async def _append(
+    def _create_full_step(self, kind: str, name: str, detail: str, pending: tuple[PendingRequest, ...]) -> RunStep:
+        """Return a step with the changes of all checkpoints."""
+        if self._steps:
+            changes = [change for checkpoint in self._tree.walk() for change in checkpoint.take_changes()]
+        else:  # the first step has the whole state, so that the steps alone are enough to fork the run
+            changes = [checkpoint.to_operation() for checkpoint in self._tree.walk()]
+        return self._create_step(kind, name, detail, self._tree.names, (*self._take_operations(), *changes), pending)
+
+    def _create_step(
         self,
         kind: str,
         name: str,
@@ -258,8 +277,8 @@ class DurableRun:
         path: tuple[str, ...],
         operations: tuple[Operation, ...],
         pending: tuple[PendingRequest, ...] = (),
-    ) -> None:
-        step = RunStep(
+    ) -> RunStep:
+        return RunStep(
             kind=kind,
             name=name,
             detail=shorten(detail),
@@ -271,7 +290,6 @@ class DurableRun:
             start=self._start if not self._steps else None,
             events=self._take_events(),
         )
-        await self._write(lambda: self._write_step(step))
 
     async def _write(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
         """Write to the store once all that came before is written, whatever is cancelled meanwhile."""
@@ -299,19 +317,34 @@ class DurableRun:
         # After a kill of the run by itself, its last steps still arrive here: nothing may follow the end.
         if self.record.has_ended:
             return
+        body = self._runs.encode(step)
         # A run enters the store when its first step is saved, and already claimed: no worker can find it unclaimed.
         if self._lease is None and not self.record.version:
             record = replace(self.record, body=self._take_snapshot(), header=self._complete_header(self.record.header))
-            self.record, lease = await self._runs.add_and_claim(record, self._owner, self._seconds)
+            self.record, lease = await self._runs.add_and_claim(record, self._owner, self._seconds, body)
             self._lease = self._watch(lease)
             LEASE_HEARTBEAT.add(self._lease)
-        assert self._lease is not None
-        self._log_size += await self._runs.append(self._lease.lease, self._steps + 1, step)
+        else:
+            assert self._lease is not None
+            await self._runs.append(self._lease.lease, self._steps + 1, body)
+        self._log_size += measure_step(body, step)
         self._steps += 1
         # A snapshot is written when the log is as large as the last one, so that the cost of snapshots for each step
         # stays constant.
         if self._log_size > max(_FOLD_AT_LEAST, self._snapshot_size):
             await self._fold()
+
+    async def _write_rest(self, step: RunStep, status: RunStatus, header: RunHeader, wakes_at: float | None) -> None:
+        """Save the last step for now and the status, and release the lease."""
+        self._check()
+        held, body = self._lease, self._runs.encode(step)
+        assert held is not None
+        record = replace(self.record, status=status, header=self._complete_header(header), wakes_at=wakes_at)
+        self.record = await self._runs.rest(record, held.lease, self._steps + 1, body)
+        self._lease = None
+        LEASE_HEARTBEAT.discard(held)
+        self._log_size += measure_step(body, step)
+        self._steps += 1
 
     async def _write_status(self, status: RunStatus, header: RunHeader, wakes_at: float | None) -> None:
         # A state that has no JSON form ends the run, and that end can be saved: the store itself works.
@@ -486,6 +519,8 @@ async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
         RunNotFoundError: when the store has no run with this id.
         RunConflictError: when the run changes too fast.
     """
+    from tactician.runs.life.withdrawals import save_withdrawals
+
     runs = RunStore(store)
     for _ in range(_KILL_ATTEMPTS):
         record = await runs.load_readable(run_id)
@@ -497,5 +532,6 @@ async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
         header = replace(record.header, pending=(), failure=escape_invalid(reason))
         with suppress(RunConflictError):
             await runs.save(replace(record, status=RunStatus.KILLED, header=header, wakes_at=None))
+            await save_withdrawals(store, record.header.pending)
             return True
     raise RunConflictError(f"{run_id} changes too fast to be killed: try again")

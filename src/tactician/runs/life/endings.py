@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TypeVar, cast
 
-from tactician.cancellation import run_to_completion
 from tactician.errors import StoredStateError
 from tactician.runs.context.context import RunContext
 from tactician.runs.life.durable import DurableRun
@@ -24,12 +23,7 @@ async def complete_run(run: DurableRun, context: RunContext, result: RunResult[T
     if context.checkpoint is not None:
         record_output(context.checkpoint, result.output)
     text = format_output(result.output)
-
-    async def save() -> None:
-        await run.save_all("completed", detail=text)
-        await run.save_status(RunStatus.COMPLETED, output=text)
-
-    await run_to_completion(save())  # a cancellation in between would leave a record that says less than its steps
+    await run.save_status(RunStatus.COMPLETED, step="completed", detail=text, output=text)
 
 
 async def suspend_run(run: DurableRun, context: RunContext, suspended: Suspended) -> RunResult[T]:
@@ -44,23 +38,14 @@ async def suspend_run(run: DurableRun, context: RunContext, suspended: Suspended
     status = RunStatus.WAITING if pending else RunStatus.PAUSED
     if pending:
         context.emit(RunSuspended, pending=pending)  # before the step, which keeps it
-
-    async def save() -> None:
-        await run.save_all("suspended" if pending else "paused", detail=list_prompts(pending), pending=pending)
-        await run.save_status(status, pending=pending)
-
-    await run_to_completion(save())
+    step = "suspended" if pending else "paused"
+    await run.save_status(status, step=step, detail=list_prompts(pending), pending=pending)
     return create_resting_result(context, status, pending)
 
 
 async def terminate_run(run: DurableRun, context: RunContext, limit: str) -> BudgetError:
     """Save that a run has reached a limit between two of its steps; return the error that says so."""
-
-    async def save() -> None:
-        await run.save_all("terminated", detail=limit)
-        await run.save_status(RunStatus.TERMINATED, failure=limit)
-
-    await run_to_completion(save())
+    await run.save_status(RunStatus.TERMINATED, step="terminated", detail=limit, failure=limit)
     result = RunResult(None, RunStatus.TERMINATED, tally=context.tally, run_id=context.run_id)
     return BudgetError(f"{run.record.name}: {limit}", result)
 
@@ -68,13 +53,13 @@ async def terminate_run(run: DurableRun, context: RunContext, limit: str) -> Bud
 async def fail_run(run: DurableRun, error: Exception, pending: tuple[PendingRequest, ...]) -> None:
     """Save that a run has failed, or that it waits again for what it waited for before, if that may help."""
     failure = describe_error(error)
-    if not isinstance(error, StoredStateError):  # what cannot be saved is left out
-        await run.save_all("failed", detail=failure)
+    step = "" if isinstance(error, StoredStateError) else "failed"  # what cannot be saved is left out
     if pending and not is_final(error):
-        await run.save_status(RunStatus.WAITING, pending=pending, failure=failure)
+        await run.save_status(RunStatus.WAITING, step=step, detail=failure, pending=pending, failure=failure)
     else:
         is_refusal = isinstance(error, RunError) and error.refuses_input
-        await run.save_status(get_end_status(error), failure=failure, refuses_input=is_refusal)
+        status = get_end_status(error)
+        await run.save_status(status, step=step, detail=failure, failure=failure, refuses_input=is_refusal)
 
 
 def create_resting_result(

@@ -55,7 +55,7 @@ class RunStore:
         after = 0 if snapshot is None else snapshot.step
         stored = await self._documents.load_steps(RUNS, record.run_id, after=after, until=at)
         steps = [read_step(step) for step in stored]
-        sizes = (_measure_step(each.body, step) for each, step in zip(stored, steps, strict=True))
+        sizes = (measure_step(each.body, step) for each, step in zip(stored, steps, strict=True))
         size = LogSize(0 if snapshot is None else measure_body(record.body), sum(sizes))
         return fold(record.name, snapshot, steps, size)
 
@@ -95,40 +95,53 @@ class RunStore:
             raise _conflict(record.run_id) from error
         return replace(record, version=saved.version, body=None)
 
-    async def add_and_claim(self, record: RunRecord, owner: str, seconds: float) -> tuple[RunRecord, Lease]:
-        """Save a new record and claim its run in a single step.
+    async def add_and_claim(
+        self, record: RunRecord, owner: str, seconds: float, step: Body | None = None
+    ) -> tuple[RunRecord, Lease]:
+        """Save a new record and claim its run in a single write, with its first step.
 
         Raises:
             RunConflictError: when there is a record of the run, or of another run with its idempotency key.
         """
+        first = None if step is None else StoredStep(1, step)
         try:
-            saved, lease = await self._documents.add_and_claim(write_record(record), owner, seconds)
+            saved, lease = await self._documents.add_and_claim(write_record(record), owner, seconds, first)
         except DocumentConflictError as error:
             raise _conflict(record.run_id) from error
         return replace(record, version=saved.version, body=None), lease
 
-    async def append(self, lease: Lease, number: int, step: RunStep) -> int:
-        """Append a step to the log of a run, and return its size without events, where the store keeps text.
+    async def append(self, lease: Lease, number: int, step: Body) -> None:
+        """Append a step to the log of a run.
 
         Raises:
             RunConflictError: when the run was ended meanwhile.
             LeaseLostError: when the lease is not the newest of the run.
-            StoredStateError: when a value has no JSON form.
         """
-        body = step if self._documents.keeps_objects else step.to_json()
         try:
-            await self._documents.append(lease, StoredStep(number, body))
+            await self._documents.append(lease, StoredStep(number, step))
         except DocumentConflictError as error:
             raise _conflict(lease.id) from error
-        return _measure_step(body, step)
 
-    def encode(self, snapshot: Snapshot) -> Body:
-        """Return a snapshot as the store keeps it: as it is, or as text.
+    async def rest(self, record: RunRecord, lease: Lease, number: int, step: Body) -> RunRecord:
+        """Append a step to the log of a run, save its record and release the lease, in a single write.
+
+        Raises:
+            RunConflictError: when the stored version differs, or the run was ended meanwhile.
+            LeaseLostError: when the lease is not the newest of the run.
+        """
+        try:
+            saved = await self._documents.rest(write_record(record), lease, StoredStep(number, step))
+        except DocumentConflictError as error:
+            raise _conflict(record.run_id) from error
+        return replace(record, version=saved.version, body=None)
+
+    def encode(self, state: Snapshot | RunStep) -> Body:
+        """Return a snapshot or a step as the store keeps it: as it is, or as text.
 
         Raises:
             StoredStateError: when a value has no JSON form.
         """
-        return snapshot if self._documents.keeps_objects else snapshot.to_json()
+        return state if self._documents.keeps_objects else state.to_json()
 
     async def delete(self, run_id: str) -> None:
         """Delete a run, if it exists."""
@@ -228,7 +241,7 @@ def measure_body(body: Body | None) -> int:
     return len(body) if isinstance(body, Sized) else 0
 
 
-def _measure_step(body: Body, step: RunStep) -> int:
+def measure_step(body: Body, step: RunStep) -> int:
     """Return the size of what a step adds to the state of a run, where the store keeps text."""
     return max(0, measure_body(body) - len(step.events))
 
