@@ -229,6 +229,28 @@ async def test_a_supervising_model_reads_why_an_action_is_refused() -> None:
     assert [getattr(event, "action", "") for event in refused] == ["pay_out"]
 
 
+@pytest.mark.parametrize("does_it", [True, False])
+async def test_a_supervising_model_is_asked_for_what_it_owes(does_it: bool) -> None:
+    model = ScriptedModel(ToolCall("pay_out"), *([ToolCall("write_note"), "Done"] if does_it else ["Done", "Done"]))
+    agent = build(rules.after("pay_out", "write_note"), planner="supervisor")
+
+    process = await Platform(model).start(agent, Order(value=5))
+
+    assert agent.done == ["pay_out", "write_note"][: 1 + does_it]
+    assert process.status is (ProcessStatus.COMPLETED if does_it else ProcessStatus.FAILED)
+    assert "these rules are not met yet: after(pay_out, write_note)" in str(model.calls[1].messages)
+
+
+async def test_conditions_on_expressions_hold_under_a_supervisor() -> None:
+    model = ScriptedModel(ToolCall("pay_out"), ToolCall("approve"), ToolCall("pay_out"))
+    agent = build(rules.never("pay_out", when="order.value > 100 and not approved"), planner="supervisor")
+
+    process = await Platform(model).start(agent, Order(value=500))
+
+    assert process.status is ProcessStatus.COMPLETED
+    assert agent.done == ["approve", "pay_out"]
+
+
 class Answer(BaseModel):
     yes: bool
 

@@ -12,6 +12,7 @@ from tactician.agents.planned.specs import planned_spec
 from tactician.agents.supervision.supervised_agent import LEADER
 from tactician.planning import Plan, UtilityPlanner, WorldState
 from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
+from tactician.process.agent.what_if import begin_history, find_excluding_rules, find_fallbacks, plan_goals
 from tactician.process.state.goals import GoalSpec
 from tactician.runs import Runnable
 
@@ -25,10 +26,11 @@ def describe_kind(agent: Runnable) -> str:
     return type(agent).__name__ if planned_spec(agent) is None else "planned agent"
 
 
-def build_agent_tree(spec: PlannedAgentSpec, *, verbose: bool = False) -> Tree:
+def build_agent_tree(spec: PlannedAgentSpec, *, verbose: bool = False, fallbacks: bool = False) -> Tree:
     """Return the plans from the starting world, and the actions that are in none of them.
 
-    With `verbose`, all actions come first with what they are for, and each that is left out is explained.
+    With `verbose`, all actions come first with what they are for, and each that is left out is explained. With
+    `fallbacks`, each plan says what would be done if a step failed.
     """
     tree = Tree(f"[bold]{escape(spec.name)}[/bold]  [dim]{escape(spec.description)}[/dim]")
     actions = [action for action in spec.actions if action.name != LEADER]
@@ -39,7 +41,7 @@ def build_agent_tree(spec: PlannedAgentSpec, *, verbose: bool = False) -> Tree:
         tree.add("[dim]a model decides which actions lead to a goal[/dim]")
         planned: set[str] = set()
     else:
-        planned = _add_plans(tree, goals, spec, spec.build_starting_world(), verbose=verbose)
+        planned = _add_plans(tree, goals, spec, spec.build_starting_world(), verbose=verbose, fallbacks=fallbacks)
     if not verbose and (others := [action for action in actions if action.name not in planned]):
         title = "other actions[/bold]  [dim]-v says why they are in no plan[/dim]" if planned else "actions[/bold]"
         _add_actions(tree.add(f"[bold]{title}"), others, verbose=False)
@@ -60,34 +62,50 @@ def _add_actions(branch: Tree, actions: Sequence[ActionSpec], *, verbose: bool) 
 
 
 def _add_plans(
-    tree: Tree, goals: Sequence[Tree], spec: PlannedAgentSpec, world: WorldState, *, verbose: bool
+    tree: Tree,
+    goals: Sequence[Tree],
+    spec: PlannedAgentSpec,
+    world: WorldState,
+    *,
+    verbose: bool,
+    fallbacks: bool,
 ) -> set[str]:
     """Add the plan of each goal and the preferred goal, or the most valuable action; return the planned actions."""
     is_greedy, planned = isinstance(spec.planner, UtilityPlanner), set[str]()
     if not is_greedy:
         for branch, goal in zip(goals, spec.goals, strict=True):
-            planned |= _explain(branch, spec, goal, world, verbose=verbose)
+            planned |= _explain(branch, spec, goal, world, verbose=verbose, fallbacks=fallbacks)
     if is_greedy or len(spec.goals) > 1:
-        plans = spec.planner.plans(world, spec.plannable, [goal.plan for goal in spec.goals])
+        plans = plan_goals(spec)
         (_choose_first if is_greedy else _rank)(tree, plans)
     if start := [name for name, there in world.items() if there]:
         tree.add(f"[dim]the plans start from {_join(start)}[/dim]")
     return planned
 
 
-def _explain(branch: Tree, spec: PlannedAgentSpec, goal: GoalSpec, world: WorldState, *, verbose: bool) -> set[str]:
+def _explain(
+    branch: Tree, spec: PlannedAgentSpec, goal: GoalSpec, world: WorldState, *, verbose: bool, fallbacks: bool
+) -> set[str]:
     """Add the plan, or what is missing, and return the names of its actions."""
-    explanation = spec.planner.explain(world, spec.plannable, goal.plan)
+    history = begin_history(spec, world)
+    explanation = spec.planner.explain(world, spec.plannable, goal.plan, history=history)
     if (plan := explanation.plan) is None:
         branch.add(f"[red]{escape(str(explanation))}[/red]")
         return set()
     branch.add(build_plan_tree(spec, plan))
+    if fallbacks:
+        inside = branch.add("[bold]if a step failed[/bold]")
+        for fallback in find_fallbacks(spec, goal.plan, plan, world):
+            inside.add(f"[{'red' if fallback.plan is None else 'dim'}]{escape(str(fallback))}[/]")
     others = [action for action in spec.plannable if action not in plan.actions]
     if others and verbose:
         left_out = branch.add("[dim]left out[/dim]")
         for action in others[:_MOST_LEFT_OUT]:
-            verdict = spec.planner.explain(world, spec.plannable, goal.plan, about=action).about
-            left_out.add(f"[dim]{escape(str(verdict))}[/dim]")
+            verdict = spec.planner.explain(world, spec.plannable, goal.plan, about=action, history=history).about
+            rules = ", ".join(map(str, find_excluding_rules(spec, goal.plan, action, world)))
+            left_out.add(
+                f"[dim]{escape(str(verdict))}{escape(f' It is kept out by the rule {rules}.') if rules else ''}[/dim]"
+            )
         if len(others) > _MOST_LEFT_OUT:
             left_out.add(f"[dim]and {len(others) - _MOST_LEFT_OUT} more[/dim]")
     return {action.name for action in plan.actions}
@@ -117,6 +135,8 @@ def build_plan_tree(spec: PlannedAgentSpec, plan: Plan) -> Tree:
     for number, (step, cost) in enumerate(zip(plan.actions, plan.costs, strict=True), start=1):
         spent = f"  [dim]cost {cost:g}[/dim]" if cost else ""
         tree.add(f"{number}. {_format_flow(spec.action(step.name))}{spent}")
+    if any(step.estimate is not None for step in plan.actions):
+        tree.add(f"[dim]expected: {plan.expected}[/dim]")
     return tree
 
 

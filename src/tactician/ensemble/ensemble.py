@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Collection, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import cast
@@ -162,6 +162,7 @@ class Ensemble(EnsembleRunnable[T_co]):
         if problems := list_problems(strangers, find_argument_mistakes(self)):
             raise EnsembleDefinitionError(self._subject, problems)
         self.tasks = self.tasks or tuple(task for phase in self.phases for task in phase.own_tasks)
+        self.own_description = description or ""
         self.description = description or self.default_description
 
     @property
@@ -205,6 +206,11 @@ class Ensemble(EnsembleRunnable[T_co]):
     @override
     def structure_problems(self) -> tuple[Problem, ...]:
         return self._structure.problems
+
+    @property
+    def ruled_names(self) -> Collection[str]:
+        """The names that rules may use: ids of tasks, and roles of delegations."""
+        return self._structure.ruled_tasks.names
 
     @property
     def templates(self) -> tuple[TaskTemplate, ...]:

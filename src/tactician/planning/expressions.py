@@ -106,6 +106,11 @@ def is_of_rule(condition: str) -> bool:
     return condition.startswith(RULE_PREFIX)
 
 
+def strip_prefix(condition: str) -> str:
+    """Return the text of an expression whose name a condition is."""
+    return condition.removeprefix(RULE_PREFIX).removeprefix(PREFIX).strip()
+
+
 def parse_expression(text: str) -> Expression:
     """Parse an expression, with or without the prefix `expr:`.
 

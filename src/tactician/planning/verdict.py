@@ -28,12 +28,12 @@ class Verdict:
 
     Attributes:
         action: the action asked about
-        reason: `not offered`: it is not among the actions; `forbidden`: the rules never let it run; `cannot run`: its
-            preconditions `lacking` cannot be met, for a utility planner not now; `does not help`: no plan that runs it
-            reaches the goal; `not enough`: alone it does not reach it, which is as far as a utility planner looks;
-            `not needed`: a plan that runs it would work without it; `dearer`: the best plan that runs it costs
-            `difference` more; `worth less`: its net value is lower by `difference`; `not preferred`: it would do as
-            well, but others are shorter, more specific or declared first
+        reason: `not offered`: it is not among the actions; `forbidden`: the rules `lacking` never let it run; `cannot
+            run`: its preconditions `lacking` cannot be met, for a utility planner not now; `does not help`: no plan
+            that runs it reaches the goal; `not enough`: alone it does not reach it, which is as far as a utility
+            planner looks; `not needed`: a plan that runs it would work without it; `dearer`: the best plan that runs it
+            costs `difference` more; `worth less`: its net value is lower by `difference`; `not preferred`: it would do
+            as well, but others are shorter, more specific or declared first
         lacking: the preconditions that are not met
         difference: by how much it is dearer or worth less
     """
@@ -51,7 +51,7 @@ class Verdict:
             case "not offered":
                 return "is not among the actions"
             case "forbidden":
-                return "is forbidden by the rules"
+                return f"is forbidden by the rule{'s' * (len(self.lacking) != 1)} {', '.join(self.lacking)}".rstrip()
             case "in the plan":
                 return "is in the plan"
             case "cannot run":

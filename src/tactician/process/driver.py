@@ -115,6 +115,13 @@ class Driver:
         await self.saver.save()
         return done
 
+    async def list_owed_rules(self) -> tuple[str, ...]:
+        """Return the rules that ask for something before a goal counts, or are broken."""
+        ruling = await self._selector.read_ruling()
+        return (
+            () if ruling is None else tuple(dict.fromkeys(map(str, (*ruling.progress.broken, *ruling.progress.open))))
+        )
+
     async def observe(self) -> WorldState:
         """Evaluate every condition."""
         return await self._selector.observe()
@@ -155,6 +162,9 @@ class Driver:
             state.end(ProcessStatus.TERMINATED, limit)
             return ()
         self._activity = _PLANNING
+        if selector.refusal is not None:
+            state.end(ProcessStatus.TERMINATED, selector.refusal)
+            return ()
         selector.follow(plan)
         if not (actions := selector.select(plan, world)):  # a planner that does not know the rules
             state.declined, state.replans = plan.actions[0], state.replans + 1

@@ -267,6 +267,10 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         return explain_stuck(self.agent, self._state, await self.observe())
 
     @override
+    async def list_owed_rules(self) -> tuple[str, ...]:
+        return await self._driver.list_owed_rules()
+
+    @override
     async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
         return await self._driver.act(name, context)
 

@@ -41,7 +41,7 @@ def test_a_forbidden_action_is_left_out_and_the_explanation_names_the_rule() -> 
 
     assert names(planner) == ["verify", "pay"]
     explanation = AStarPlanner(rules=[rules.never("pay")]).explain(WORLD, ACTIONS, PAID, about=PAY)
-    assert str(explanation).endswith("'pay' is forbidden by the rules.")
+    assert str(explanation).endswith("'pay' is forbidden by the rule never(pay).")
     explanation = AStarPlanner(rules=[rules.before("call", "pay")]).explain(WORLD, ACTIONS, PAID)
     assert "rule before(call, pay)" in str(explanation)
 

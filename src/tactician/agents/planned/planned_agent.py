@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self, cast
@@ -39,7 +40,9 @@ from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from tactician.diagrams.diagram import Diagram
+    from tactician.planning import Objective, Plan
     from tactician.planning.rules import Rule
+    from tactician.process.agent.what_if import Fallback
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=object)
@@ -55,6 +58,7 @@ class AgentDeclaration:
     description: str
     planner: Planner | str
     planning: PlanningBudget | None
+    objective: Objective | None
     rules: tuple[Rule, ...]
     source: Source
     added: frozenset[str]
@@ -71,6 +75,7 @@ class AgentDeclaration:
                 self.description,
                 self.planner,
                 planning=self.planning,
+                objective=self.objective,
                 rules=self.rules,
                 needs_goal=needs_goal,
             )
@@ -119,7 +124,7 @@ class PlannedAgent(BaseRunnable[T_co]):
         self.instance = instance
         self._spec = declared.spec(instance)
         self.name = self._spec.name
-        self.description = self._spec.description
+        self.description = self.own_description = self._spec.description
 
     @classmethod
     def of(cls, spec: PlannedAgentSpec) -> Self:
@@ -134,6 +139,26 @@ class PlannedAgent(BaseRunnable[T_co]):
         """The spec for processes, with all subclasses of its types that are loaded now."""
         self._spec = self._spec.refresh()
         return self._spec
+
+    def what_if(self, *assumptions: str) -> Sequence[Plan]:
+        """Return the plans from the start under assumptions, the best first, without running anything.
+
+        Args:
+            *assumptions: `find_news=fails`, `find_news=nothing` for an action that gives nothing, or its cost, as in
+                `find_news=2`.
+
+        Raises:
+            ConfigurationError: when an assumption cannot be read, or the agent has no such action.
+        """
+        from tactician.process.agent.what_if import Assumption, assume, plan_goals
+
+        return plan_goals(assume(self.spec, map(Assumption.parse, assumptions)))
+
+    def find_fallbacks(self, plan: Plan) -> Sequence[Fallback]:
+        """Return for each step of a plan from the start what would be done if it failed, or that nothing would help."""
+        from tactician.process.agent.what_if import find_fallbacks
+
+        return find_fallbacks(self.spec, plan.goal, plan)
 
     @property
     def planned_spec(self) -> PlannedAgentSpec:
@@ -221,7 +246,9 @@ class PlannedAgent(BaseRunnable[T_co]):
 
         prepared, limits = self.prepare_context(context), self.budget if budget is None else budget
         messages, working = (None, work) if conversation is None else (messages_of(input), work_in)
-        return await start_run(self.name, messages, prepared, limits, working, kind=PROCESS_KIND, prepare=prepare)
+        return await start_run(
+            self.name, messages, prepared, limits, working, kind=PROCESS_KIND, prepare=prepare, runnable=self
+        )
 
     @suggest_options
     def run_sync(

@@ -25,7 +25,7 @@ from tactician.process.board.looks import IsSet
 from tactician.process.objects import DEFAULT_BINDING
 from tactician.process.state.goals import GoalSpec
 from tactician.runs import TurnLimitError
-from tactician.tools.tool import snake_case
+from tactician.text import snake_case
 from tactician.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
@@ -154,22 +154,31 @@ class _Supervisor:
             GoalNotReachedError: when none is.
         """
         situation = SupervisionState(self._spec, self._names, context)
-        message = await self._run_model(situation)
+        message = await self._run_model(situation, LEADER, _describe_task(context))
         goal = _find_reached_goal(context) or await self._finish_goal(situation)
+        for number in range(_MOST_NUDGES):
+            if goal is None or not (owed := await context.process.list_owed_rules()):
+                break
+            task = f"The goal is reached, but these rules are not met yet: {', '.join(owed)}. Call what they ask for."
+            message = await self._run_model(situation, f"{LEADER} {number + 2}", task)
+        if goal is not None and (owed := await context.process.list_owed_rules()):
+            raise GoalNotReachedError(
+                f"The rules {', '.join(owed)} are not met. In the end, the supervisor said: {message}"
+            )
         if goal is None:
             raise GoalNotReachedError(
                 f"{self._describe_obstacles(situation)} In the end, the supervisor said: {message}"
             )
         context.blackboard.set_condition(_name_reached_condition(goal), True)
 
-    async def _run_model(self, situation: SupervisionState) -> str:
-        """Run the model, and return its last text."""
+    async def _run_model(self, situation: SupervisionState, step: str, task: str) -> str:
+        """Run the model on a task, and return its last text."""
         run = situation.context.run
         model, options = run.find_model(self._model)
         loop = TurnLoop(
             model,
             output_type(str),
-            run.step(LEADER),
+            run.step(step),
             instructions=self._instructions,
             tools=lambda: self._build_toolbox(situation),
             options=options,
@@ -179,7 +188,7 @@ class _Supervisor:
             ),
         )
         try:
-            return (await loop.run([UserMessage(_describe_task(situation.context))])).output
+            return (await loop.run([UserMessage(task)])).output
         except TurnLimitError as error:
             return str(error)
 

@@ -18,11 +18,11 @@ from tactician.mesh.messages.cards import CapabilityCard
 from tactician.mesh.sources import MeshSource
 from tactician.runs import RunContext
 from tactician.suggestions import suggest_options
+from tactician.text import snake_case
 from tactician.tools import Tool, ToolOutput
 from tactician.tools.artifacts import deliver_result
 from tactician.tools.provider import ToolProvider
 from tactician.tools.schema_check import SchemaCheck
-from tactician.tools.tool import snake_case
 
 _TEXT: Final[JsonSchema] = {
     "type": "object",

@@ -45,6 +45,11 @@ def _resolve(rules: tuple[Rule, ...]) -> tuple[RuleBook, Mapping[str, Expression
     return RuleBook(rules, names), names.expressions
 
 
+def resolve_calls(rules: tuple[Rule, ...]) -> RuleBook:
+    """Return the book of rules over calls."""
+    return _resolve(rules)[0]
+
+
 def find_call_mistakes(rules: Iterable[Rule], names: Collection[str], *, is_complete: bool) -> Iterator[str]:
     """Yield a sentence for each name in a rule that is no tool or task.
 

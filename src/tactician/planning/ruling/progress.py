@@ -36,6 +36,12 @@ class RuleBook:
         )
         self._written: OrderedDict[tuple[int, ...], RuledActions] = OrderedDict()
 
+    def only(self, rules: Sequence[RuledRule]) -> RuleBook:
+        """Return a book of some of the rules."""
+        book = RuleBook((), ActionNames(frozenset()))
+        book.rules = tuple(rules)
+        return book
+
     @classmethod
     def of_actions(cls, rules: Iterable[Rule], actions: Iterable[str]) -> RuleBook:
         """Return rules about actions of these names; each other name is that of a condition."""

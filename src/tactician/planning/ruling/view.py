@@ -120,7 +120,8 @@ class RuledView:
             return Verdict(about, "not offered")
         verdicts = [judge(form) for form in forms if not self._broken]
         if not verdicts:
-            return Verdict(about, "forbidden")
+            rules = [each.rule for each in self.written.rules if not each.find_forms(about)]
+            return Verdict(about, "forbidden", tuple(self._broken) or tuple(map(str, rules)))
         verdict = min(verdicts, key=lambda each: (_RANKS.index(each.reason), each.difference))
         return replace(verdict, action=about, lacking=self._describe(verdict.lacking))
 

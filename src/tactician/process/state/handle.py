@@ -166,6 +166,10 @@ class ProcessHandle(ABC):
         """
 
     @abstractmethod
+    async def list_owed_rules(self) -> tuple[str, ...]:
+        """Return the rules that ask for something before a goal counts, or are broken, as texts."""
+
+    @abstractmethod
     async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
         """Run an action inside the current action, in a context of its own; return how it ended, and its result.
 
