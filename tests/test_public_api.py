@@ -102,7 +102,10 @@ PUBLIC = {
         ToolRefused ToolReturned TurnCompleted TurnFailed TurnStarted without_tools
     """,
     "tactician.mcp": "filesystem git McpError McpProgress McpServer",
-    "tactician.mesh": "Delivery Mesh Node Priority",
+    "tactician.mesh": """
+        Delivery DirectiveReceived Mesh Node NodeMeasured Priority RequestAccepted RequestCompleted RequestProgressed
+        RequestRejected RequestSent RequestStarted WorkAnswered
+    """,
     "tactician.planning": """
         Action AStarPlanner Goal HybridPlanner MEASURED Objective Plan PlanningBudget RunEstimate SearchLimitExceeded
         UNKNOWN UtilityPlanner Verdict WorldState

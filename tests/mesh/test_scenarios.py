@@ -13,9 +13,8 @@ import pytest
 from tactician import Ensemble, MemoryStore, Platform, RunStatus, SqliteStore, Task, runnable
 from tactician.errors import RequestRejectedError
 from tactician.events import Event
-from tactician.mesh import Mesh, Node, Priority
+from tactician.mesh import Mesh, Node, Priority, RequestAccepted, RequestCompleted
 from tactician.mesh.calls.ticket import Ticket
-from tactician.mesh.events import RequestAccepted, RequestCompleted
 from tactician.mesh.messages.requests import MeshRequest
 from tactician.mesh.nodes.node import NodeState
 from tactician.runs.progress.record import RunRecord

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,9 @@ import pytest
 from tactician import MemoryStore
 from tactician.errors import ConfigurationError
 from tactician.mesh.transports.addresses import hide_credentials, open_transport
-from tactician.mesh.transports.transport import Transport
+from tactician.mesh.transports.transport import Transport, TransportError
 from tests.mesh.conformance import TransportConformance, UnreachableBroker, take
-from tests.stores.postgres import free_port
+from tests.stores.postgres import Server, free_port
 from tests.support.brokers import Broker
 
 
@@ -33,21 +34,27 @@ async def open_connected(*transports: Transport) -> AsyncIterator[list[Transport
 class RestartedBroker:
     """Tests of a broker that is killed. A subclass has a fixture `broker`."""
 
-    async def test_a_message_survives_the_death_of_its_broker(
+    async def test_messages_and_subscriptions_survive_the_death_of_their_broker(
         self, transports: list[Transport], queue: str, broker: Broker
     ) -> None:
-        await transports[0].send(queue, b"before")
+        sender, receiver = transports
+        async with receiver.subscribe("hotel.>") as messages:
+            await sender.send(queue, b"before")
 
-        broker.kill()
-        broker.start()
+            broker.kill()
+            broker.start()
 
-        (message,) = await take(transports[1], queue)
-        assert message.body == b"before"
-        await transports[1].acknowledge(message)
-        await transports[0].send(queue, b"after")
-        (message,) = await take(transports[1], queue)
-        assert message.body == b"after"
-        await transports[1].acknowledge(message)
+            for body in (b"before", b"after"):
+                (message,) = await take(receiver, queue)
+                assert message.body == body
+                await receiver.acknowledge(message)
+                await sender.send(queue, b"after")
+            heard = asyncio.ensure_future(anext(messages))
+            while not heard.done():
+                with suppress(TransportError):
+                    await sender.publish("hotel.bar", b"1")
+                await asyncio.wait([heard], timeout=0.2)
+            assert await heard == b"1"
 
 
 class TestMemory(TransportConformance):
@@ -74,7 +81,11 @@ class TestSqlite(TransportConformance):
         return lambda: open_transport(f"sqlite:///{tmp_path}/mesh.db")
 
 
-class TestPostgres(TransportConformance, UnreachableBroker):
+class TestPostgres(TransportConformance, RestartedBroker, UnreachableBroker):
+    @pytest.fixture
+    def broker(self, postgres_server: Server) -> Server:
+        return postgres_server
+
     @pytest.fixture
     def opened(self, postgres_url: str) -> Callable[[], Transport]:
         return lambda: open_transport(postgres_url)

@@ -8,8 +8,7 @@ import pytest
 
 from tactician import Ensemble, MemoryStore, Platform, RunStatus, Task, runnable
 from tactician.events import Event
-from tactician.mesh import Mesh, Node
-from tactician.mesh.events import RequestProgressed
+from tactician.mesh import Mesh, Node, RequestProgressed
 from tactician.testing import ScriptedModel
 from tests.support.waiting import eventually
 

@@ -29,6 +29,7 @@ from tactician.loop.output import OutputType
 from tactician.loop.turns import TurnLoop
 from tactician.prompts import LlmReference
 from tactician.prompts.contributor_adapters import build_instructions
+from tactician.prompts.directives import ActiveDirectives
 from tactician.runs import Input, RunContext, Runnable, RunResult
 from tactician.runs.life.inputs import READS_MESSAGES, InputTypes
 from tactician.runs.runnable import messages_of
@@ -257,8 +258,8 @@ class Agent(BaseRunnable[T_co]):
         self, input: Input, context: RunContext, conversation: Conversation | None
     ) -> Coroutine[object, object, RunResult[T_co]]:
         spec, source = self.spec, self._view or self._current_tools
-        is_loaded = spec.tool_groups or spec.references or spec.contributors
-        if is_loaded or not isinstance(spec.instructions, str) or source().providers:
+        has_parts = spec.tool_groups or spec.references or spec.contributors or context.find(ActiveDirectives)
+        if has_parts or not isinstance(spec.instructions, str) or source().providers:
             return self._load_and_run(input, context, conversation)
         tools = with_caller_tools(source, context)
         return self._start_loop(context, tools, spec.prompt).run(messages_of(input), conversation)

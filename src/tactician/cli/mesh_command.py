@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,6 +88,38 @@ def cancel(
 ) -> None:
     """Cancel a request: its work ends, wherever it runs."""
     asyncio.run(_cancel(open_mesh(url, realm, name), request_id, on))
+
+
+@mesh.command()
+def direct(
+    target: Annotated[str, typer.Argument(help="Node, or capability:NAME, tag:NAME or realm:NAME.")],
+    text: Annotated[str, typer.Argument(help="Guidance for all work that starts from now on.")],
+    by: Annotated[str, typer.Option("--by", help="The person who directs.")],
+    hours: Annotated[float | None, typer.Option("--hours", min=0.001, help="How long it holds.")] = None,
+    url: Url = None,
+    realm: Realm = "default",
+    name: ClientName = "command-line",
+    debug: Debug = False,
+) -> None:
+    """Give guidance to the nodes of a mesh, and print its id, for `withdraw`."""
+    asyncio.run(_direct(open_mesh(url, realm, name), target, text, by, hours))
+
+
+@mesh.command()
+def directives(url: Url = None, realm: Realm = "default", debug: Debug = False) -> None:
+    """List the directives that hold."""
+    asyncio.run(_list_directives(open_mesh(url, realm)))
+
+
+@mesh.command()
+def withdraw(
+    directive_id: Annotated[str, typer.Argument(help="Id of the directive.")],
+    url: Url = None,
+    realm: Realm = "default",
+    debug: Debug = False,
+) -> None:
+    """Withdraw a directive."""
+    asyncio.run(_withdraw(open_mesh(url, realm), directive_id))
 
 
 def node(
@@ -201,3 +234,26 @@ async def _show_status(connection: Mesh, request_id: str, on: str) -> None:
 async def _cancel(connection: Mesh, request_id: str, on: str) -> None:
     async with connection:
         await connection.ticket(request_id, on=on).cancel("cancelled on the command line")
+
+
+async def _direct(connection: Mesh, target: str, text: str, by: str, hours: float | None) -> None:
+    async with connection:
+        ttl = None if hours is None else timedelta(hours=hours)
+        typer.echo((await connection.direct(target, text, by=by, ttl=ttl)).id)
+
+
+async def _list_directives(connection: Mesh) -> None:
+    async with connection:
+        await connection.directory.find(connection.realm, "")  # nodes send them on in that time
+        held = await connection.directives()
+    if not held:
+        err.print("No directives hold. `tactician mesh direct` gives one.")
+    for directive in held:
+        typer.echo(f"{directive.id}  {directive.target}  {directive.describe()}")
+
+
+async def _withdraw(connection: Mesh, directive_id: str) -> None:
+    async with connection:
+        await connection.directory.find(connection.realm, "")
+        if not await connection.withdraw(directive_id):
+            raise ConfigurationError(f"No directive {directive_id!r} holds. `tactician mesh directives` lists them.")

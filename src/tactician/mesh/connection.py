@@ -11,14 +11,16 @@ from typing import Final, Self
 from pydantic import JsonValue
 
 from tactician.clock import SYSTEM_CLOCK, Clock
+from tactician.errors import ConfigurationError
 from tactician.events.event import new_id
 from tactician.loggers import get_logger
 from tactician.mesh.call import Calls
+from tactician.mesh.directives import DIRECTIVES, DirectiveBoard
 from tactician.mesh.directory import CARDS, Directory
 from tactician.mesh.messages.bounds import MessageError
 from tactician.mesh.messages.cards import CapabilityCard, CardQuery, NodeCard
 from tactician.mesh.messages.codec import Envelope, MessageCodec
-from tactician.mesh.messages.directives import TopicEvent
+from tactician.mesh.messages.directives import DirectiveMessage, TopicEvent
 from tactician.mesh.messages.message import MeshMessage
 from tactician.mesh.transports.addresses import open_transport
 from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, TransportError
@@ -57,6 +59,7 @@ class MeshConnection:
         clock: the time.
         transport: the transport.
         directory: the cards of the nodes.
+        board: the directives that hold.
         calls: requests of this program whose replies have not come.
         values: values that are too large for a message.
         webhook_secrets: the secrets.
@@ -81,6 +84,7 @@ class MeshConnection:
         keys = [key] if isinstance(key, str) else list(key or ())
         self.transport: Transport = open_transport(url, clock, keys=keys, store=store)
         self.directory = Directory(clock)
+        self.board = DirectiveBoard(clock)
         self.calls = Calls()
         self.values = ValueStore(store)
         self.webhook_secrets = dict(webhook_secrets or {})
@@ -145,8 +149,10 @@ class MeshConnection:
     async def _join(self) -> None:
         """Subscribe to the cards, and ask all nodes for theirs."""
         is_ready = asyncio.Event()
-        self.spawn(self._read_cards(is_ready))
+        self.spawn(self._read_topic(CARDS, is_ready))
+        self.spawn(self._read_topic(DIRECTIVES, has_directives := asyncio.Event()))
         await is_ready.wait()
+        await has_directives.wait()
         await self.transport.publish(CARDS, self._codec.encode(CardQuery(sender=self.name)))
 
     async def aclose(self) -> None:
@@ -199,6 +205,19 @@ class MeshConnection:
         self.directory.note(card)
         if self.transport.has_topics:
             await self.transport.publish(CARDS, self.encode(card))
+
+    async def publish_directive(self, directive: DirectiveMessage) -> None:
+        """Publish a directive, and take it onto the board.
+
+        Raises:
+            ConfigurationError: when the transport has no topics.
+            TransportError: when the broker does not take it.
+        """
+        await self.open()
+        if not self.transport.has_topics:
+            raise ConfigurationError(f"{self.transport.label} has no topics, which directives need.")
+        self.board.note(directive)
+        await self.transport.publish(DIRECTIVES, self.encode(directive))
 
     @asynccontextmanager
     async def open_subscription(self, pattern: str) -> AsyncIterator[AsyncIterator[TopicEvent]]:
@@ -304,22 +323,24 @@ class MeshConnection:
         """
         return self._codec.decode(body)
 
-    async def _read_cards(self, is_ready: asyncio.Event) -> None:
-        """Read the cards of the nodes, also while the broker restarts."""
+    async def _read_topic(self, topic: str, is_ready: asyncio.Event) -> None:
+        """Read the messages of a topic, also while the broker restarts."""
         while True:
             try:
-                await self._read_cards_until_broken(is_ready)
+                await self._read_topic_until_broken(topic, is_ready)
             except TransportError as error:
-                _logger.warning("%s: cards are read later: %s", self.name, error)
+                _logger.warning("%s: %s is read later: %s", self.name, topic, error)
                 await self.clock.sleep(_PAUSE)
 
-    async def _read_cards_until_broken(self, is_ready: asyncio.Event) -> None:
-        async with self.transport.subscribe(CARDS) as messages:
+    async def _read_topic_until_broken(self, topic: str, is_ready: asyncio.Event) -> None:
+        async with self.transport.subscribe(topic) as messages:
             is_ready.set()
             async for body in messages:
                 match self._read(body):
                     case NodeCard() as card:
                         self.directory.note(card)
+                    case DirectiveMessage() as directive:
+                        self.board.note(directive)
                     case CardQuery():
                         for listener in self._who_listeners:
                             listener()

@@ -63,27 +63,32 @@ class Directory:
         self._cards = {key: entry for key, entry in self._cards.items() if entry[1] > now}
         return [card for card, _ in self._cards.values()]
 
-    def list_offerings(self, realm: str, name: str | None = None, node: str | None = None) -> list[Offering]:
+    def list_offerings(
+        self, realm: str, name: str | None = None, node: str | None = None, version: str | None = None
+    ) -> list[Offering]:
         """Return the capabilities of nodes that take requests, soonest first; the own realm comes before others.
 
         Args:
             realm: realm of the caller.
             name: name of the capability; any by default.
             node: name of the node; any by default.
+            version: version of the capability; any by default.
         """
         offerings = [
             Offering(card.node, card.realm, capability, _expect_seconds(card))
             for card in self.list_cards()
             if card.state == "READY" and node in (None, card.node) and (card.realm == realm or card.is_shareable)
             for capability in card.capabilities
-            if name in (None, capability.name)
+            if name in (None, capability.name) and version in (None, capability.version) and capability.is_enabled
         ]
         return sorted(offerings, key=lambda offering: (offering.realm != realm, offering.seconds))
 
-    async def find(self, realm: str, name: str, node: str | None = None, wait: float = LOOK_AROUND) -> list[Offering]:
+    async def find(
+        self, realm: str, name: str, node: str | None = None, wait: float = LOOK_AROUND, version: str | None = None
+    ) -> list[Offering]:
         """Return the nodes that offer a capability; wait for the first card that says so."""
         ends_at = self._clock.monotonic() + wait
-        while not (offerings := self.list_offerings(realm, name, node)):
+        while not (offerings := self.list_offerings(realm, name, node, version)):
             left = ends_at - self._clock.monotonic()
             if left <= 0 or not await wait_for_event(self._changed, left, self._clock):
                 break

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from tactician.events import Event
+from tactician.events.span_facts import SpanFacts
+
+_SEND: Final = "tactician.mesh.send"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RequestSent(Event):
-    """A request was sent to a node.
+    """A request is sent to a node.
 
     Attributes:
         request_id: id of the request.
@@ -17,9 +21,20 @@ class RequestSent(Event):
         node: the node.
     """
 
+    opens: ClassVar[str | None] = _SEND
+
     request_id: str
     capability: str
     node: str
+
+    @property
+    def span_key(self) -> str:
+        """The id of the request."""
+        return self.request_id
+
+    def describe_span(self) -> SpanFacts:
+        """Return what is asked for, and where."""
+        return SpanFacts(facts=_describe(self.capability, self.node))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +74,89 @@ class RequestProgressed(Event):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RequestStarted(Event):
+    """A node works on a request: it begins, or continues.
+
+    Attributes:
+        request_id: id of the request.
+        capability: what was asked for.
+        node: the node.
+    """
+
+    opens: ClassVar[str | None] = "tactician.mesh.handle"
+
+    request_id: str
+    capability: str
+    node: str
+
+    @property
+    def span_key(self) -> str:
+        """The id of the request."""
+        return self.request_id
+
+    def describe_span(self) -> SpanFacts:
+        """Return what is asked for, and where."""
+        return SpanFacts(facts=_describe(self.capability, self.node))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkAnswered(Event):
+    """A node has answered a request.
+
+    Attributes:
+        request_id: id of the request.
+        capability: what was asked for.
+        node: the node.
+        outcome: `"completed"`, `"failed"`, or the reason for which it was refused.
+    """
+
+    request_id: str
+    capability: str
+    node: str
+    outcome: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeMeasured(Event):
+    """Load of an instance of a node, every ten seconds.
+
+    Attributes:
+        node: the node.
+        instance: the instance.
+        queue_depth: number of requests that wait.
+        oldest_age: seconds for which the oldest of them has waited.
+        running: number of requests that it works on.
+        expected_wait: seconds until a new request would end; `None` before any was measured.
+    """
+
+    is_recorded: ClassVar[bool] = False
+
+    node: str
+    instance: str
+    queue_depth: int
+    oldest_age: float
+    running: int
+    expected_wait: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DirectiveReceived(Event):
+    """A directive has come to a node, or was withdrawn.
+
+    Attributes:
+        directive_id: id of the directive.
+        target: what it is for.
+        sender: the person or rule that directs.
+        is_withdrawn: true when it no longer holds.
+    """
+
+    directive_id: str
+    target: str
+    sender: str
+    is_withdrawn: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RequestRejected(Event):
     """A node has refused a request.
 
@@ -66,13 +164,26 @@ class RequestRejected(Event):
         request_id: id of the request.
         capability: what is asked for.
         node: the node.
-        reason: the reason.
+        reason: the reason, or `"not_accepted"` when the node did not answer in time.
+        next_node: the node that is asked in its place, if any.
     """
+
+    closes: ClassVar[str | None] = _SEND
 
     request_id: str
     capability: str
     node: str
     reason: str
+    next_node: str | None = None
+
+    @property
+    def span_key(self) -> str:
+        """The id of the request."""
+        return self.request_id
+
+    def describe_span(self) -> SpanFacts:
+        """Return that it was refused."""
+        return SpanFacts(status="rejected")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,7 +197,22 @@ class RequestCompleted(Event):
         status: `"completed"` or `"failed"`.
     """
 
+    closes: ClassVar[str | None] = _SEND
+
     request_id: str
     capability: str
     node: str
     status: str
+
+    @property
+    def span_key(self) -> str:
+        """The id of the request."""
+        return self.request_id
+
+    def describe_span(self) -> SpanFacts:
+        """Return how it ended."""
+        return SpanFacts(status=self.status)
+
+
+def _describe(capability: str, node: str) -> dict[str, object]:
+    return {"tactician.mesh.capability": capability, "tactician.mesh.node": node}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import timedelta
 
+from tactician.errors import ConfigurationError
 from tactician.events.event import new_id
 from tactician.mesh.calls.options import MeshCallOptions
 from tactician.mesh.calls.remote_task import RemoteTaskRunnable
@@ -12,8 +13,10 @@ from tactician.mesh.calls.remote_tools import CapabilityQuery, RemoteTools
 from tactician.mesh.calls.requester import Requester
 from tactician.mesh.calls.ticket import Ticket, submit_request
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.messages.message import Priority
+from tactician.mesh.messages.directives import DirectiveMessage
+from tactician.mesh.messages.message import MAX_TEXT, Priority
 from tactician.mesh.messages.requests import Delivery, MeshRequest
+from tactician.prompts.directives import Directive
 from tactician.runs import RunContext
 
 
@@ -95,7 +98,7 @@ class Mesh(MeshConnection):
             MeshUnavailableError: when no node accepts it.
         """
         requester = Requester(self)
-        target = await requester.find_target(name, on)
+        target = await requester.find_target(name, on, version)
         context = RunContext.find_current()
         request = await requester.create_request(
             request_id or new_id(),
@@ -110,6 +113,52 @@ class Mesh(MeshConnection):
             reply_to=self.reply_queue,
         )
         return await submit_request(self, target, request, context, accept_within)
+
+    async def direct(self, target: str, text: str, *, by: str, ttl: timedelta | None = None) -> Directive:
+        """Give guidance to all work that starts from now on, also at nodes that come later.
+
+        Args:
+            target: name of a node, or `"capability:prepare-meal"`, `"tag:food"` or `"realm:downtown"`.
+            text: the guidance, which agents read under `## Active Directives`.
+            by: the person or rule that directs.
+            ttl: time for which it holds; until it is withdrawn, by default.
+
+        Raises:
+            ConfigurationError: when the target, the text or the time is not valid.
+        """
+        kind, separator, named = target.partition(":")
+        if separator and (kind not in ("capability", "tag", "realm") or not named):
+            raise ConfigurationError(f"{target!r} is no target: write a node, 'capability:x', 'tag:x' or 'realm:x'.")
+        if not text.strip() or len(text) > MAX_TEXT or (ttl is not None and ttl <= timedelta(0)):
+            raise ConfigurationError(f"A directive has 1 to {MAX_TEXT:,} characters, and a ttl above 0.")
+        now = self.clock.time()
+        message = DirectiveMessage(
+            id=new_id(),
+            target=target,
+            sender=by,
+            text=text,
+            created_at=now,
+            expires_at=None if ttl is None else now + ttl.total_seconds(),
+        )
+        await self.publish_directive(message)
+        return Directive(message.id, by, text, now, message.expires_at, target)
+
+    async def withdraw(self, directive_id: str) -> bool:
+        """Withdraw a directive; return whether it did hold."""
+        await self.open()
+        if (message := self.board.find(directive_id)) is None:
+            return False
+        await self.publish_directive(message.model_copy(update={"is_withdrawn": True}))
+        return True
+
+    async def directives(self, target: str | None = None) -> list[Directive]:
+        """Return the directives that hold, oldest first.
+
+        Args:
+            target: what they are for, as `direct` has it; anything by default.
+        """
+        await self.open()
+        return self.board.list_active(None if target is None else [target])
 
     def ticket(self, request_id: str, *, on: str, name: str = "") -> Ticket:
         """Return the ticket of a request that a program of this name has sent before.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from typing import Final, Protocol
 
 from tactician.errors import ConfigurationError
@@ -14,6 +15,12 @@ from tactician.tools.provider import OpenProviders
 
 MESH_VARIABLE: Final = "TACTICIAN_MESH"
 KEY_VARIABLE: Final = "TACTICIAN_MESH_KEY"
+_FIGURES: Final = {
+    "queue_depth": "Requests that wait at a node.",
+    "oldest_age": "Seconds for which the oldest of them has waited.",
+    "running": "Requests that a node works on, without those that wait for people.",
+    "expected_wait": "Seconds until a new request would end.",
+}
 
 
 class MeshSource(Protocol):
@@ -64,6 +71,40 @@ class MeshAddress:
 def read_mesh_keys(variable: str = KEY_VARIABLE) -> list[str]:
     """Return the keys of a mesh that a variable has, newest first and separated by commas."""
     return [key.strip() for key in os.environ.get(variable, "").split(",") if key.strip()]
+
+
+class MeasuredNode(Protocol):
+    """Node of a platform, as its figures are shown."""
+
+    name: str
+    instance: str
+
+    def measure(self) -> Mapping[str, object]:
+        """Return the load of the instance now."""
+        ...
+
+
+class RunningNodes:
+    """Nodes of a platform that run in this program.
+
+    Attributes:
+        nodes: the nodes.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[MeasuredNode] = []
+
+    def write_figures(self) -> list[str]:
+        """Return the load of the nodes in the text format of Prometheus, by which an autoscaler may go."""
+        lines: list[str] = []
+        for name, purpose in _FIGURES.items():
+            values = [(node, value) for node in self.nodes if (value := node.measure()[name]) is not None]
+            if values:
+                lines += [f"# HELP tactician_mesh_{name} {purpose}", f"# TYPE tactician_mesh_{name} gauge"]
+            for node, value in values:
+                label = node.name.replace("\\", "\\\\").replace('"', '\\"')
+                lines.append(f'tactician_mesh_{name}{{node="{label}",instance="{node.instance}"}} {value:g}')
+        return lines
 
 
 class OpenMeshes:

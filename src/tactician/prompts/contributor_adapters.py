@@ -12,6 +12,7 @@ from tactician.errors import ConfigurationError, DeclarationError
 from tactician.frozen import frozen
 from tactician.grammar import add_article
 from tactician.prompts.contributors import Place, PromptContributor
+from tactician.prompts.directives import ActiveDirectives
 from tactician.prompts.references import LlmReference
 from tactician.runs import RunContext
 from tactician.runs.context.parameters import find_run_parameter
@@ -128,12 +129,17 @@ def split_references(values: Iterable[ToolLike | LlmReference]) -> tuple[list[To
 async def build_instructions(
     texts: Iterable[str], contributors: Sequence[PromptContributor], context: RunContext
 ) -> str:
-    """Return instructions: the program's texts between the contributions to the beginning and those to the end."""
+    """Return instructions: the program's texts between the contributions to the beginning and those to the end.
+
+    Directives that hold for the run come last.
+    """
     last = [contributor for contributor in contributors if contributor.place == "end"]
     first = [contributor for contributor in contributors if contributor.place != "end"]
     before = [await contributor.contribute(context) for contributor in first]
     after = [await contributor.contribute(context) for contributor in last]
-    return "\n\n".join(filter(None, (*before, *texts, *after)))
+    directives = context.find(ActiveDirectives)
+    section = "" if directives is None else directives.write_section()
+    return "\n\n".join(filter(None, (*before, *texts, *after, section)))
 
 
 def _read_parameters(function: Callable[..., object]) -> dict[str, object]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from opentelemetry import metrics, trace
 from opentelemetry.metrics import MeterProvider
+from opentelemetry.trace import SpanKind as TraceSide
 from opentelemetry.trace import TracerProvider, get_current_span
 
 from tactician.agents import RouteChosen
@@ -20,6 +21,7 @@ from tactician.guardrails import GuardrailChecked
 from tactician.integrations.otel.attributes import Attributes, Value, name_error, shorten_name
 from tactician.integrations.otel.call_spans import CallSpans
 from tactician.integrations.otel.conventions import RUN_ID, RUN_STATUS, SCHEMA_URL, SCOPE, SPAN_KIND, TASK_ID
+from tactician.integrations.otel.mesh_metrics import MeshMetrics
 from tactician.integrations.otel.metrics import Metrics
 from tactician.integrations.otel.run_spans import RunSpans
 from tactician.integrations.otel.span_tree import Opening, SpanTree, find_run_trace
@@ -125,6 +127,10 @@ def _read(event: Event, name: str) -> Value | None:
     return value if isinstance(value, bool | int | float) else None
 
 
+_FULL_NAME: Final = "tactician."
+"""Beginning of kinds that are names of spans, with attributes of their own."""
+
+
 class OtherSpans:
     """Spans that events say by themselves that they open and close.
 
@@ -145,8 +151,14 @@ class OtherSpans:
             self._start(event, event.opens)
 
     def _start(self, event: Event, kind: str) -> None:
-        name = shorten_name(event.describe_span().name or event.span_key)
+        facts = event.describe_span()
         attributes: Attributes = {SPAN_KIND: shorten_name(kind), RUN_ID: event.run_id}
+        if kind.startswith(_FULL_NAME):
+            attributes |= {name: shorten_name(str(value)) for name, value in facts.facts.items()}
+            side = TraceSide.PRODUCER if kind.endswith(".send") else TraceSide.CONSUMER
+            self._tree.start(event, Opening(name=shorten_name(kind), attributes=attributes, side=side))
+            return
+        name = shorten_name(facts.name or event.span_key)
         if kind == SpanKind.TASK:
             attributes[TASK_ID] = shorten_name(event.span_key)
         self._tree.start(event, Opening(name=f"{shorten_name(kind)} {name}", attributes=attributes))
@@ -181,6 +193,7 @@ class SpanListener:
         tree, measured = SpanTree(tracer), Metrics(meter)
         self._handlers = _list_handlers(RunSpans(tree, measured, content=content), CallSpans(tree, measured, content))
         self._others = OtherSpans(tree, content=content)
+        self._by_name = MeshMetrics(meter).list_handlers()
         note = partial(note_event, tree)
         for kind in _NOTED:
             self._handlers[kind] = note
@@ -192,7 +205,8 @@ class SpanListener:
 
     def __call__(self, event: Event) -> None:
         """Begin, end or change the spans that an event concerns."""
-        self._handlers.get(type(event), self._others.follow)(event)
+        handle = self._handlers.get(type(event)) or self._by_name.get(event.type) or self._others.follow
+        handle(event)
 
 
 def _list_handlers(runs: RunSpans, calls: CallSpans) -> dict[type[Event], Handler]:

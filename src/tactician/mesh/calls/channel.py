@@ -11,14 +11,14 @@ from pydantic import JsonValue
 
 from tactician.agents.remote import RemoteMessage, RemoteOutput, RemoteTask, RemoteWait
 from tactician.clock import wait_for_event
-from tactician.errors import RequestFailedError, RequestTimeoutError
+from tactician.errors import MeshUnavailableError, RequestFailedError, RequestRejectedError, RequestTimeoutError
 from tactician.llm import ModelPrice, Usage
 from tactician.mesh.call import MeshCall
 from tactician.mesh.calls.options import MeshCallOptions
 from tactician.mesh.calls.requester import Requester, Target, raise_rejection
 from tactician.mesh.calls.ticket import Ticket
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.events import RequestAccepted, RequestCompleted, RequestProgressed, RequestSent
+from tactician.mesh.events import RequestAccepted, RequestCompleted, RequestProgressed, RequestRejected, RequestSent
 from tactician.mesh.messages.message import ModelUsage
 from tactician.mesh.messages.replies import MeshReply, ProgressReport
 from tactician.mesh.messages.requests import MeshRequest
@@ -28,6 +28,9 @@ from tactician.runs.outcomes.suspension import Response, Withdrawal
 
 _ASK_AGAIN: Final = 30.0
 """Seconds without news after which a request is sent again, in case that a message was lost."""
+_NOT_ACCEPTED: Final = "not_accepted"
+_SPILLS: Final = frozenset({_NOT_ACCEPTED, "at_capacity", "draining", "disabled"})
+"""Reasons for which another node is asked with the same id."""
 _TIMED_OUT: Final = "timed_out"
 
 
@@ -73,11 +76,25 @@ class MeshChannel:
             RequestTimeoutError: when the reply does not come in time.
             MeshUnavailableError: when no node accepts the request.
         """
-        target = await self._find_target(task)
+        target, refused = await self._find_target(task), list[Target]()
+        while True:
+            try:
+                return await self._ask(target, message, task)
+            except (RequestRejectedError, MeshUnavailableError) as error:
+                refused.append(target)
+                following = await self._find_following(error, refused, is_new=message is not None)
+                self._emit_rejection(target, error, following)
+                if following is None:
+                    raise
+                target = following
+                await self._save_target(task, target)
+
+    async def _ask(self, target: Target, message: RemoteMessage | None, task: RemoteTask) -> RemoteOutput | RemoteWait:
         request = await self._create_request(task)
         with self._mesh.calls.listen(self._request_id, self._note_progress) as call:
-            await self._requester.send(target, request, self._context)
+            # The span of the request begins before its trace context is sent.
             self._context.emit(RequestSent, request_id=self._request_id, capability=self._capability, node=target.node)
+            await self._requester.send(target, request, self._context)
             if message is not None:
                 await self._wait_for_acceptance(target, request, call)
             return await self._wait(target, request, call)
@@ -133,10 +150,32 @@ class MeshChannel:
         await self._mesh.open()
         if task.id:
             return _read_target(task.data, self._requester)
-        target = await self._requester.find_target(self._capability, self._options.on)
-        sent_at = self._mesh.clock.time()
-        await task.save_id(self._request_id, node=target.node, realm=target.realm, sent_at=sent_at)
+        target = await self._requester.find_target(self._capability, self._options.on, self._options.version)
+        await self._save_target(task, target)
         return target
+
+    async def _save_target(self, task: RemoteTask, target: Target) -> None:
+        sent_at = cast("float", task.data.get("sent_at", self._mesh.clock.time()))
+        await task.save_id(self._request_id, node=target.node, realm=target.realm, sent_at=sent_at)
+
+    async def _find_following(self, error: Exception, refused: list[Target], *, is_new: bool) -> Target | None:
+        """Return the node to ask after others; `None` when the error says that no other node would do it either."""
+        reason = getattr(error, "reason", _NOT_ACCEPTED)
+        if self._options.on is not None or not is_new or reason not in _SPILLS:
+            return None
+        with suppress(MeshUnavailableError):
+            return await self._requester.find_target(self._capability, None, self._options.version, refused)
+        return None
+
+    def _emit_rejection(self, target: Target, error: Exception, following: Target | None) -> None:
+        self._context.emit(
+            RequestRejected,
+            request_id=self._request_id,
+            capability=self._capability,
+            node=target.node,
+            reason=getattr(error, "reason", _NOT_ACCEPTED),
+            next_node=None if following is None else following.node,
+        )
 
     def _name_request(self) -> MeshRequest:
         return MeshRequest(id=self._request_id, sender=self._mesh.name, capability=self._capability)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, cast
 
 from pydantic import JsonValue
@@ -54,8 +54,16 @@ class Requester:
     def __init__(self, mesh: MeshConnection) -> None:
         self._mesh = mesh
 
-    async def find_target(self, capability: str, on: str | None) -> Target:
+    async def find_target(
+        self, capability: str, on: str | None, version: str | None = None, refused: Collection[Target] = ()
+    ) -> Target:
         """Return the node to ask for a capability: the named node, or the node that is expected to end first.
+
+        Args:
+            capability: name of the capability.
+            on: name of the node; any, when `None`.
+            version: version that is needed; any, when `None`.
+            refused: nodes that were asked before, and are not asked again.
 
         Raises:
             MeshUnavailableError: when no node offers it.
@@ -66,13 +74,16 @@ class Requester:
             return self.name_target(on)
         if not self._mesh.transport.has_topics:
             raise ConfigurationError(f"{self._mesh.transport.label} has no cards of nodes: write on='kitchen'")
-        offers = await self._mesh.directory.find(self._mesh.realm, capability, wait=LOOK_AROUND)
-        if not offers:
+        wait = 0.0 if refused else LOOK_AROUND
+        offers = await self._mesh.directory.find(self._mesh.realm, capability, wait=wait, version=version)
+        targets = [self.name_target(offering.node, offering.realm) for offering in offers]
+        if not (targets := [target for target in targets if target not in refused]):
             offerings = self._mesh.directory.list_offerings(self._mesh.realm)
             offered = sorted({offering.capability.name for offering in offerings})
             hint = did_you_mean(capability, offered) or f" It has: {', '.join(offered) or 'no work'}."
-            raise MeshUnavailableError(f"No node of the mesh offers {capability!r}.{hint}")
-        return self.name_target(offers[0].node, offers[0].realm)
+            wanted = capability if version is None else f"{capability} in the version {version}"
+            raise MeshUnavailableError(f"No node of the mesh offers {wanted!r}.{hint}")
+        return targets[0]
 
     def name_target(self, node: str, realm: str | None = None) -> Target:
         """Return a node that is asked by its name."""
@@ -111,7 +122,7 @@ class Requester:
             MeshUnavailableError: when the broker does not take it.
             RequestRejectedError: when it is too large.
         """
-        trace_parent = None if context is None else find_trace_parent(context.run_id) or context.trace_parent
+        trace_parent = None if context is None else find_trace_parent("") or context.trace_parent
         try:
             await self._mesh.send(target.queue, request, trace_parent)
         except MessageError as error:

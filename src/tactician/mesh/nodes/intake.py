@@ -119,6 +119,7 @@ class Intake:
         else:
             await self._queue.recount()
         if earlier is None and (rejection := self._find_rejection(request, envelope.source)) is not None:
+            self._reporter.emit_answer(request, rejection.reason)
             await self._reject(request.id, request.reply_to, rejection)
             return None
         try:

@@ -6,7 +6,7 @@ import asyncio
 from bisect import bisect_right, insort
 from collections import Counter, deque
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypedDict
 
 from tactician.clock import Clock
 from tactician.mesh.messages.message import Priority
@@ -16,6 +16,15 @@ AGEING: Final = 1800.0
 POINTS: Final = {Priority.CRITICAL: 60, Priority.HIGH: 30, Priority.NORMAL: 0, Priority.LOW: -30}
 """Priorities of runs, by the priorities of requests: a point weighs as much as a minute of waiting."""
 _MEASURED: Final = 50
+
+
+class NodeFigures(TypedDict):
+    """Load of an instance; see `NodeMeasured`."""
+
+    queue_depth: int
+    oldest_age: float
+    running: int
+    expected_wait: float | None
 
 
 class NodeLoad:
@@ -29,7 +38,7 @@ class NodeLoad:
     def __init__(self, max_concurrent: int, clock: Clock) -> None:
         self.max_concurrent = max_concurrent
         self._clock = clock
-        self._waiting: dict[str, tuple[float, str]] = {}
+        self._waiting: dict[str, tuple[float, str, float]] = {}
         self._ranks: list[float] = []
         self._running: dict[str, tuple[float, str, asyncio.Task[object] | None]] = {}
         self._by_capability: Counter[str] = Counter()
@@ -59,14 +68,14 @@ class NodeLoad:
         rank = since - POINTS[priority] * AGEING / 30
         position = bisect_right(self._ranks, rank)
         if run_key not in self._waiting:
-            self._waiting[run_key] = rank, capability
+            self._waiting[run_key] = rank, capability, since
             insort(self._ranks, rank)
         return position
 
-    def replace_waiting(self, waiting: Mapping[str, tuple[float, str]]) -> None:
-        """Replace the requests that wait by others: ranks and capabilities by the keys of the runs."""
+    def replace_waiting(self, waiting: Mapping[str, tuple[float, str, float]]) -> None:
+        """Replace the requests that wait by others: rank, capability and time by the keys of the runs."""
         self._waiting = dict(waiting)
-        self._ranks = sorted(rank for rank, _ in waiting.values())
+        self._ranks = sorted(rank for rank, _, _ in waiting.values())
 
     def find_position(self, run_key: str) -> int | None:
         """Return how many requests are started before one that waits; `None` for any other."""
@@ -100,6 +109,17 @@ class NodeLoad:
             self._by_capability[entry[1]] -= 1
             if is_measured:
                 self._seconds.append(self._clock.monotonic() - entry[0])
+
+    def measure(self) -> NodeFigures:
+        """Return the load now."""
+        now = self._clock.time()
+        ends_at = self.expect_end(self.depth)
+        return {
+            "queue_depth": self.depth,
+            "oldest_age": max((now - since for _, _, since in self._waiting.values()), default=0.0),
+            "running": self.running,
+            "expected_wait": None if ends_at is None else ends_at - now,
+        }
 
     def expect_end(self, position: int) -> float | None:
         """Return when a request at a position will end, in seconds since the epoch; `None` before any was measured."""

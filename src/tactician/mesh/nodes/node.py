@@ -14,15 +14,18 @@ from typing_extensions import Unpack
 
 from tactician.clock import pause
 from tactician.errors import ConfigurationError
+from tactician.events.bus import EventEmitter
 from tactician.events.event import new_id
 from tactician.mesh.connection import MeshConnection
+from tactician.mesh.events import NodeMeasured
 from tactician.mesh.messages.cards import CapabilityCard, NodeCard
 from tactician.mesh.nodes.delivery import ReplyDelivery
+from tactician.mesh.nodes.directives import NodeDirectives
 from tactician.mesh.nodes.held import HeldMessages
 from tactician.mesh.nodes.inbox import NodeInbox
 from tactician.mesh.nodes.intake import Intake
 from tactician.mesh.nodes.ledger import RequestLedger
-from tactician.mesh.nodes.load import NodeLoad
+from tactician.mesh.nodes.load import NodeFigures, NodeLoad
 from tactician.mesh.nodes.offer import Offer, OfferedRunnable
 from tactician.mesh.nodes.replies import ReplyTaker
 from tactician.mesh.nodes.reporter import RunReporter
@@ -30,7 +33,7 @@ from tactician.mesh.nodes.settings import NodeOptions, NodeSettings
 from tactician.mesh.nodes.shared_queue import SharedQueue
 from tactician.mesh.nodes.withdrawals import WithdrawalSender
 from tactician.mesh.nodes.work import NodeWork
-from tactician.mesh.sources import OpenMeshes
+from tactician.mesh.sources import OpenMeshes, RunningNodes
 from tactician.mesh.transports.transport import TransportError
 from tactician.platform import Platform
 from tactician.suggestions import suggest_options
@@ -85,6 +88,7 @@ class Node:
         self._held = HeldMessages(mesh.transport, self._settings.lease.total_seconds(), mesh.clock)
         delivery = ReplyDelivery(mesh, allows_private=self._settings.allows_private_webhooks)
         self._reporter = RunReporter(name, platform, mesh, self._ledger, self._load, delivery)
+        self._directives = NodeDirectives(name, platform, mesh)
         self._work = self._create_work()
         self._inbox = self._create_inbox()
         self._stopped = asyncio.Event()
@@ -102,6 +106,7 @@ class Node:
             self._reporter,
             self._held,
             WithdrawalSender(self._mesh, self._platform.store, self.queue, self.instance),
+            self._directives,
             self._settings.lease.total_seconds(),
         )
 
@@ -217,10 +222,12 @@ class Node:
         for entry in await self._ledger.list_open():
             request = entry.request
             self._load.enqueue(request.run_key, request.capability, request.priority, entry.accepted_at)
+        await self._directives.start()
         self.state = NodeState.READY
         self._mesh.on_question(self._announce_soon)
         self._mesh.attach(self.queue, self._platform.store)
         self._platform.services.find(OpenMeshes).add(self._mesh)
+        self._platform.services.find(RunningNodes).nodes.append(self)
         self._work.start()
         receiving = self._mesh.receive_from(self.queue, self._inbox.take, self._settings.lease.total_seconds())
         upkeep = (receiving, self._keep_announcing(), self._work.keep_sweeping(), self._held.keep_leases())
@@ -254,10 +261,17 @@ class Node:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        with suppress(ValueError):  # it was never started
+            self._platform.services.find(RunningNodes).nodes.remove(self)
         await self._held.release_all()
+        self._directives.stop()
         self.state = NodeState.STOPPED
         await self._announce()
         self._stopped.set()
+
+    def measure(self) -> NodeFigures:
+        """Return the load of the instance now. Requests that wait for people are no load."""
+        return self._load.measure()
 
     def card(self) -> NodeCard:
         """Return the card of the instance."""
@@ -279,12 +293,17 @@ class Node:
 
     async def _announce(self) -> None:
         """Publish the card; one that the broker does not take is followed by another."""
+        EventEmitter(self._platform.services.bus, "", (self.name,), self._mesh.clock).emit(
+            NodeMeasured, node=self.name, instance=self.instance, **self.measure()
+        )
         with suppress(TransportError):
             await self._mesh.publish_card(self.card())
 
     def _announce_soon(self) -> None:
+        """Answer who is there, and what they have to know."""
         if self.state is NodeState.READY:
             self._mesh.spawn(self._announce())
+            self._mesh.spawn(self._directives.send_on())
 
     async def _keep_announcing(self) -> None:
         while True:

@@ -8,10 +8,13 @@ from typing import Final, cast
 from pydantic import JsonValue
 
 from tactician.errors import RequestRejectedError, RunNotFoundError
+from tactician.events.bus import EventEmitter
 from tactician.loggers import get_logger
 from tactician.mesh.connection import MeshConnection
+from tactician.mesh.events import WorkAnswered
 from tactician.mesh.messages.message import ModelUsage
 from tactician.mesh.messages.replies import MeshReply, RequestFailure, StatusReport
+from tactician.mesh.messages.requests import MeshRequest
 from tactician.mesh.nodes.delivery import ReplyDelivery
 from tactician.mesh.nodes.ledger import LedgerEntry, RequestLedger
 from tactician.mesh.nodes.load import NodeLoad
@@ -80,8 +83,19 @@ class RunReporter:
             _logger.warning("%s: the reply to %s is sent later: %s", self._node, entry.request.id, error)
             return False
         await self._ledger.close(entry, reply)
+        self.emit_answer(entry.request, reply.status)
         self._error_types.pop(run_key, None)
         return True
+
+    def emit_answer(self, request: MeshRequest, outcome: str) -> None:
+        """Tell the listeners of the platform how a request ended: with its status, or the reason of a refusal."""
+        EventEmitter(self._platform.services.bus, "", (self._node,), self._mesh.clock).emit(
+            WorkAnswered,
+            request_id=request.id,
+            capability=request.capability,
+            node=self._node,
+            outcome=outcome,
+        )
 
     async def describe(self, entry: LedgerEntry) -> StatusReport:
         """Return the status of a request."""

@@ -54,10 +54,11 @@ class SharedQueue:
         self._load.replace_waiting(
             {
                 record.idempotency_key: (
-                    (record.wakes_at or record.updated_at) - record.priority * PRIORITY_AGEING,
+                    since - record.priority * PRIORITY_AGEING,
                     names[record.name],
+                    since,
                 )
-                for record in records
+                for record, since in ((each, each.wakes_at or each.updated_at) for each in records)
                 if record.idempotency_key is not None and not record.is_leased
             }
         )

@@ -9,6 +9,8 @@ from tactician.clock import pause, wait_for_event
 from tactician.errors import StoreError
 from tactician.loggers import get_logger
 from tactician.mesh.connection import MeshConnection
+from tactician.mesh.events import RequestStarted
+from tactician.mesh.nodes.directives import NodeDirectives
 from tactician.mesh.nodes.held import HeldMessages
 from tactician.mesh.nodes.ledger import RequestLedger
 from tactician.mesh.nodes.load import NodeLoad
@@ -18,6 +20,7 @@ from tactician.mesh.nodes.reporter import RunReporter
 from tactician.mesh.nodes.withdrawals import WithdrawalSender
 from tactician.mesh.transports.transport import TransportError
 from tactician.platform import Platform, Worker
+from tactician.prompts.directives import ActiveDirectives
 from tactician.runs import RunContext
 from tactician.runs.progress.record import RunRecord
 
@@ -40,6 +43,7 @@ class NodeWork:
         reporter: the reporter of the runs.
         held: the messages that are held until their replies are sent.
         withdrawals: the sender of cancellations for callers that were killed.
+        directives: the directives of the node.
         lease: seconds for which a run is claimed.
     """
 
@@ -55,6 +59,7 @@ class NodeWork:
         reporter: RunReporter,
         held: HeldMessages,
         withdrawals: WithdrawalSender,
+        directives: NodeDirectives,
         lease: float,
     ) -> None:
         self._node = node
@@ -67,6 +72,7 @@ class NodeWork:
         self._reporter = reporter
         self._held = held
         self._withdrawals = withdrawals
+        self._directives = directives
         self._worker = Worker(
             platform,
             name=f"{node}-{instance}",
@@ -99,6 +105,9 @@ class NodeWork:
     def note_start(self, request: OfferedInput, capability: str, context: RunContext) -> RunContext:
         """Note that the work on a request begins or continues, and return the context of the work."""
         self._load.start(request["key"], capability)
+        context.emit(RequestStarted, request_id=request["id"], capability=capability, node=self._node)
+        offer = self._offers[capability].offer
+        context = context.inside({ActiveDirectives: ActiveDirectives(lambda: self._directives.find(offer))})
         if (reply_to := request.get("reply_to")) is None:
             return context
         return context.with_listeners(ProgressReporter(self._mesh, self._node, request["id"], reply_to))

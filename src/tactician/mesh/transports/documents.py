@@ -18,7 +18,8 @@ from tactician.mesh.transports.transport import LeasedMessage, Transport, Transp
 from tactician.stores import DocumentStore
 from tactician.stores.document import AT_ONCE, Lease, StoredDocument
 
-_QUEUES: Final = "mesh-queue"
+_QUEUE: Final = "mesh-queue/"
+"""Beginning of the collection of a queue. Each has its own, so that a claim does not pass over what waits in others."""
 _TOPICS: Final = "mesh-topic"
 _CLAIMS: Final = "mesh-claim"
 _PUBLISHED_FOR: Final = 3600.0
@@ -49,7 +50,7 @@ class StoreTransport(Transport):
     async def open(self) -> None:
         """Open the connection for signals."""
         try:
-            await self._store.count_statuses(_QUEUES)
+            await self._store.count_statuses(_TOPICS)
             await self._signals.open()
         except (StoreError, OSError) as error:
             raise self._explain(error) from error
@@ -65,7 +66,7 @@ class StoreTransport(Transport):
 
     async def add(self, queue: str, body: bytes, id: str) -> None:
         """Put a message with an id into a queue, unless it is there already."""
-        document = StoredDocument(collection=_QUEUES, id=id, name=queue, body=_encode(body), due_at=AT_ONCE)
+        document = StoredDocument(collection=_QUEUE + queue, id=id, name=queue, body=_encode(body), due_at=AT_ONCE)
         await self._retry(partial(self._add, document))
         await self._signal(queue)
 
@@ -89,7 +90,7 @@ class StoreTransport(Transport):
 
     async def _claim(self, queue: str, lease: float) -> LeasedMessage | None:
         try:
-            claimed = await self._store.claim(_QUEUES, self._owner, lease, names=[queue])
+            claimed = await self._store.claim(_QUEUE + queue, self._owner, lease)
         except StoreError as error:
             raise self._explain(error) from error
         if claimed is None:
@@ -100,7 +101,7 @@ class StoreTransport(Transport):
     async def acknowledge(self, message: LeasedMessage) -> None:
         """Remove a message for good."""
         document, _ = _read_receipt(message)
-        await self._retry(partial(self._store.delete, _QUEUES, document.id))
+        await self._retry(partial(self._store.delete, document.collection, document.id))
 
     async def release(self, message: LeasedMessage, delay: float = 0.0) -> None:
         """Give a message back."""

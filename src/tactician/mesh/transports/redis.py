@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import OutOfMemoryError, RedisError, ResponseError
 
 from tactician.clock import SYSTEM_CLOCK
 from tactician.events.event import new_id
@@ -254,7 +254,7 @@ class RedisTransport(Transport):
             raise self._explain(error) from error
 
     def _explain(self, error: Exception) -> TransportError:
-        is_full = str(error).startswith("OOM")
+        is_full = isinstance(error, OutOfMemoryError)
         return TransportError(f"{self.label}: {type(error).__name__}: {error}", is_full=is_full)
 
 

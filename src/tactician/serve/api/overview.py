@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from tactician.llm.model_sources import ObservedModelSource
 from tactician.llm.routing.deployment import DeploymentStatus
+from tactician.mesh.sources import RunningNodes
 from tactician.platform import RunView
 from tactician.platform.host.meter import METER_SPAN, UsePoint
 from tactician.serve.api.agents import find_run_names
@@ -199,6 +200,7 @@ async def show_metrics(call: Call) -> Response:
         ("tactician_streams", "gauge", "Open streams of events.", call.server.streams.open),
     ):
         lines += [f"# HELP {name} {purpose}", f"# TYPE {name} {kind}", f"{name} {value}"]
+    lines += call.server.platform.services.find(RunningNodes).write_figures()
     return PlainTextResponse("\n".join(lines) + "\n", media_type=_METRICS_TYPE)
 
 

@@ -59,7 +59,7 @@ def read_options(url: str) -> dict[str, str | int]:
         "security.protocol": f"SASL_{transport}" if user else transport,
         "reconnect.backoff.max.ms": 1_000,
         "socket.connection.setup.timeout.ms": 3_000,
-        "log_level": 3,
+        "log_level": 2,
         **{_QUERY_KEYS[name]: value for name, value in query.items()},
     }
     if user:

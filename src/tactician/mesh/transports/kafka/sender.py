@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from tactician.clock import SYSTEM_CLOCK
 from tactician.loggers import get_logger
 from tactician.mesh.transports.kafka.options import PRODUCER
 from tactician.mesh.transports.transport import TransportError
@@ -18,6 +19,7 @@ from tactician.secrets import mask_secrets
 
 _POLL: Final = 0.1
 _CONNECT: Final = 3.0
+_RETRIES, _PAUSE = 10, 0.5
 _FULL: Final = (KafkaError._QUEUE_FULL, KafkaError.KAFKA_STORAGE_ERROR, KafkaError.POLICY_VIOLATION)
 _logger = get_logger(__name__)
 
@@ -76,8 +78,15 @@ class KafkaSender:
         Raises:
             TransportError: when no broker answers.
         """
-        if topic not in self._partitions:
-            self._partitions[topic] = await asyncio.to_thread(self._create_topic, topic, create)
+        for attempt in range(1, _RETRIES + 1):
+            if topic in self._partitions:
+                break
+            try:
+                self._partitions[topic] = await asyncio.to_thread(self._create_topic, topic, create)
+            except TransportError:  # as while the brokers restart
+                if attempt == _RETRIES:
+                    raise
+                await SYSTEM_CLOCK.sleep(_PAUSE)
         return self._partitions[topic]
 
     def _create_topic(self, topic: str, partitions: int) -> int:
@@ -90,6 +99,8 @@ class KafkaSender:
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise
             return len(admin.list_topics(topic, timeout=_CONNECT).topics[topic].partitions) or 1
+        except TimeoutError as error:
+            raise TransportError(f"{self._label}: the topic {topic} is not created in time") from error
         except KafkaException as error:
             raise explain(self._label, error.args[0]) from error
 
