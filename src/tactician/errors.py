@@ -173,9 +173,9 @@ class UnsupportedFeatureError(ModelRequestError):
         self.instance = instance
         self.feature = feature
         self.supported = supported
-        known = ", ".join(sorted(supported)) or "none"
+        feature_names = ", ".join(sorted(supported)) or "none"
         super().__init__(
-            f"{instance} does not support {feature} (it supports: {known}). "
+            f"{instance} does not support {feature} (it supports: {feature_names}). "
             + (remedy or "Ask without it, or name an instance or model that can do it."),
             model=model,
         )

@@ -122,7 +122,7 @@ def _copy_fields(kind: type) -> type:
         "__doc__": kind.__name__,  # without one, the standard library writes the signature there
         "__annotations__": {name: annotation for name, (annotation, _) in declared.items()},
         **{name: default for name, (_, default) in declared.items() if default is not MISSING},
-        **{name: own for name in _LATE if not isinstance(own := vars(kind)[name], _Late)},
+        **{name: field_value for name in _LATE if not isinstance(field_value := vars(kind)[name], _Late)},
     }
     return type(kind.__name__, (), body)
 

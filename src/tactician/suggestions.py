@@ -26,31 +26,31 @@ _CUTOFF = 0.6
 _LONGEST = 100
 
 
-def find_closest(name: str, known: Iterable[str], cutoff: float = _CUTOFF) -> str | None:
+def find_closest(name: str, candidates: Iterable[str], cutoff: float = _CUTOFF) -> str | None:
     """Return the most similar known name, or `None` if no similarity reaches the cutoff.
 
     Args:
         name: the unknown name.
-        known: the names to choose from.
+        candidates: the names to choose from.
         cutoff: the minimum similarity, from 0 to 1.
     """
     from difflib import get_close_matches
 
     if len(name) > _LONGEST:
         return None
-    return next(iter(get_close_matches(name, known, n=1, cutoff=cutoff)), None)
+    return next(iter(get_close_matches(name, candidates, n=1, cutoff=cutoff)), None)
 
 
-def find_closest_spelling(name: str, known: Iterable[str], cutoff: float = _CUTOFF) -> str | None:
+def find_closest_spelling(name: str, candidates: Iterable[str], cutoff: float = _CUTOFF) -> str | None:
     """Return the closest name by letters and digits alone, in any case: `max_tokens` finds `maxTokens`."""
-    spellings = {_normalize(candidate): candidate for candidate in known}
+    spellings = {_normalize(candidate): candidate for candidate in candidates}
     closest = find_closest(_normalize(name), spellings, cutoff)
     return None if closest is None else spellings[closest]
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Return a question to append to a message, with a leading space; empty if no known name is similar."""
-    names = list(known)
+    names = list(candidates)
     lowered = name.lower() if len(name) <= _LONGEST else None
     closest = next((other for other in names if other.lower() == lowered), None) or find_closest(name, names)
     return "" if closest is None else f" Did you mean {closest!r}?"

@@ -97,12 +97,12 @@ def create_parts(value: object) -> tuple[A2aPart, ...]:
 
 def get_value(parts: Iterable[A2aPart]) -> object:
     """Return the parts of an answer as a program takes it: text, data, a file, or all parts."""
-    known = tuple(parts)
-    if all(isinstance(part, Text) for part in known):
-        return "\n".join(part.text for part in known if isinstance(part, Text))
-    if len(known) > 1:
-        return known
-    return known[0].value if isinstance(known[0], A2aData) else known[0]
+    all_parts = tuple(parts)
+    if all(isinstance(part, Text) for part in all_parts):
+        return "\n".join(part.text for part in all_parts if isinstance(part, Text))
+    if len(all_parts) > 1:
+        return all_parts
+    return all_parts[0].value if isinstance(all_parts[0], A2aData) else all_parts[0]
 
 
 def _as_user_part(part: A2aPart) -> UserPart:

@@ -77,9 +77,9 @@ class RemoteQuestion:
 
 def read_question(parts: Iterable[A2aPart], remote: str) -> RemoteQuestion:
     """Return the question that a remote agent asks with a message."""
-    known = tuple(parts)
-    text = "\n".join(part.text for part in known if isinstance(part, Text))
-    for part in known:
+    all_parts = tuple(parts)
+    text = "\n".join(part.text for part in all_parts if isinstance(part, Text))
+    for part in all_parts:
         if isinstance(part, A2aData) and (question := _read_request(part.value)) is not None:
             return question
     return RemoteQuestion(text or f"{remote} needs input")

@@ -115,10 +115,10 @@ class RemoteTaskView:
         self._left -= artifact.ByteSize()
         if self._left < 0:
             raise RemoteUnavailableError(f"the result of the task {self.task_id} is too long")
-        known, added = self._artifacts.setdefault(artifact.artifact_id, []), from_wire_parts(artifact.parts)
+        artifact_parts, added = self._artifacts.setdefault(artifact.artifact_id, []), from_wire_parts(artifact.parts)
         for part in added:
-            if isinstance(part, Text) and known and isinstance(last := known[-1], Text):
-                known[-1] = Text(last.text + part.text)
+            if isinstance(part, Text) and artifact_parts and isinstance(last := artifact_parts[-1], Text):
+                artifact_parts[-1] = Text(last.text + part.text)
             else:
-                known.append(part)
+                artifact_parts.append(part)
         return added

@@ -216,8 +216,8 @@ class Agent(BaseRunnable[T_co]):
         leader._view = None
         leader._invocations = (*self._invocations, *create_worker_tools(workers))
         beside = (*self._invocations, *self._looked_up, *self.handoffs)
-        own = [tool for tool in self.tools.contents if tool not in beside]
-        leader._adopt(self.spec.with_settings(name=name, max_turns=max_turns, tools=own))
+        tools_kept = [tool for tool in self.tools.contents if tool not in beside]
+        leader._adopt(self.spec.with_settings(name=name, max_turns=max_turns, tools=tools_kept))
         return leader
 
     def __repr__(self) -> str:

@@ -89,10 +89,10 @@ class AgentDefinition(Definition):
         Raises:
             DeclarationError: with every tool and every guardrail that does not exist.
         """
-        known = {tool.name: tool for tool in map(as_tool, tools)}
-        if problems := list(self._find_problems(known, "")):
+        tools_by_name = {tool.name: tool for tool in map(as_tool, tools)}
+        if problems := list(self._find_problems(tools_by_name, "")):
             raise DeclarationError(self.name, problems)
-        return self._build(model, known)
+        return self._build(model, tools_by_name)
 
     @classmethod
     def from_agent(cls, agent: Agent[object]) -> AgentDefinition:
@@ -261,6 +261,6 @@ def _find_temperature(model: str | LlmOptions | LanguageModel | None) -> float |
     return model.temperature if isinstance(model, LlmOptions) else None
 
 
-def _suggest_names(name: str, known: Iterable[str]) -> str:
-    names = list(known)
+def _suggest_names(name: str, tool_names: Iterable[str]) -> str:
+    names = list(tool_names)
     return f"{did_you_mean(name, names)} Tools: {', '.join(names) or 'none'}."

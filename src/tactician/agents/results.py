@@ -56,8 +56,10 @@ class Attempts:
         self._answering = context.with_held_text()  # it may fail, and another answer counts
         self._inside = context.as_internal()
         self._checkpoint = context.checkpoint
-        known = self._checkpoint.data.get("failed")
-        self._reasons = {key: str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
+        saved_failures = self._checkpoint.data.get("failed")
+        self._reasons = (
+            {key: str(reason) for key, reason in saved_failures.items()} if isinstance(saved_failures, dict) else {}
+        )
 
     async def run(self, key: str, runnable: Runnable, input: Input, *, answers: bool = False) -> RunResult[object]:
         """Return the result of a nested run; a failed run has the status `FAILED` and the error as output.

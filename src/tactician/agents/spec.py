@@ -159,10 +159,10 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
 
     def with_defaults(self, output_type: TypeForm[T] | None, **settings: Unpack[AgentSettings]) -> AgentSpec[T]:
         """Return a copy with an output type and other settings where this spec leaves them open."""
-        own = self.__dict__
-        open_settings = {name: value for name, value in settings.items() if own.get(name) is None}
+        values = self.__dict__
+        open_settings = {name: value for name, value in settings.items() if values.get(name) is None}
         changed = cast("AgentSpec[T]", self.with_settings(**cast("AgentSettings", open_settings)))
-        if own["output_type"] is None:
+        if values["output_type"] is None:
             changed.__dict__["output_type"] = output_type
         return changed
 

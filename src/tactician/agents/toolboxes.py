@@ -30,9 +30,9 @@ class DerivedTools:
 
     def __call__(self) -> Toolbox:
         """Return the tools."""
-        own = self._source()
-        if self._cached is None or self._cached[0] is not own:
-            self._cached = own, self._change(own)
+        toolbox = self._source()
+        if self._cached is None or self._cached[0] is not toolbox:
+            self._cached = toolbox, self._change(toolbox)
         return self._cached[1]
 
 

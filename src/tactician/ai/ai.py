@@ -53,8 +53,8 @@ class Ai(AiSettings):
     @classmethod
     def __from_run__(cls, run: RunContext) -> Ai:
         """Return the models of a run; inside an action, with the tools that the action has."""
-        around = run.find(Ai)
-        return Ai(run) if around is None else replace(around, context=run)
+        run_ai = run.find(Ai)
+        return Ai(run) if run_ai is None else replace(run_ai, context=run)
 
     @classmethod
     def over(cls, models: ModelSource | LanguageModel) -> Ai:
@@ -245,8 +245,8 @@ class Ai(AiSettings):
 
     @property
     def _media_models(self) -> MediaModelSource:
-        own: object = self._models
-        return own if isinstance(own, MediaModelSource) else as_media_source(self.context.models)
+        models: object = self._models
+        return models if isinstance(models, MediaModelSource) else as_media_source(self.context.models)
 
     @property
     def _routing(self) -> RoutingOptions:

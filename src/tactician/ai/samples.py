@@ -81,8 +81,8 @@ def _generate_list(schema: JsonSchema, inner: Callable[[object], object]) -> lis
 
 
 def _generate_text(schema: JsonSchema) -> str:
-    if (known := _TEXTS.get(str(schema.get("format")))) is not None:
-        return known
+    if (sample := _TEXTS.get(str(schema.get("format")))) is not None:
+        return sample
     text = str(schema.get("description", "..."))
     least, most = int(_generate_number(schema, "minLength", 0)), int(_generate_number(schema, "maxLength", len(text)))
     return text[:most].ljust(least, ".")

@@ -28,14 +28,14 @@ async def select_own_turns(events: AsyncGenerator[Event], run_id: str) -> AsyncG
         events: the events of the call.
         run_id: id of the run in which the call is made.
     """
-    around: str | None = None
+    ai_span_id: str | None = None
     turn: str | None = None
     async with aclosing(events):
         async for event in events:
             if isinstance(event, TurnStarted) and event.run_id == run_id:
                 if turn is None:
-                    around = event.span_id
-                if event.span_id == around:
+                    ai_span_id = event.span_id
+                if event.span_id == ai_span_id:
                     turn = event.id
                     yield event
             elif isinstance(event, RunCompleted) or (isinstance(event, PieceReceived) and event.span_id == turn):

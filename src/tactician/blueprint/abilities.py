@@ -77,9 +77,9 @@ def build_handoffs(parts: Sequence[HandoffPart], builder: Builder) -> list[Hando
     """Return the handoffs that parts describe."""
     handoffs: list[Handoff[object]] = []
     for place, part in enumerate(parts):
-        here = builder.at("handoffs", place)
-        kind = find_type(part.propagated_output_type, here, "propagatedOutputType")
-        if (target := here.build_node(part.target, "target")) is not None:
+        part_builder = builder.at("handoffs", place)
+        kind = find_type(part.propagated_output_type, part_builder, "propagatedOutputType")
+        if (target := part_builder.build_node(part.target, "target")) is not None:
             awareness = _AWARENESS if part.awareness is None else part.awareness or None
             declared = handoff(target, part.name, part.description, propagated_output_type=kind, awareness=awareness)
             handoffs.append(declared)
@@ -90,16 +90,18 @@ def export_handoffs(handoffs: Iterable[Handoff[object]], exporter: Exporter) -> 
     """Return the parts of handoffs."""
     parts: list[HandoffPart] = []
     for place, declared in enumerate(handoffs):
-        here = exporter.at("handoffs", place)
+        part_exporter = exporter.at("handoffs", place)
         if declared.history is not None:
-            here.add_problem(f"{declared.name}: a filter of the history cannot be saved in a blueprint")
-        if (target := here.export_node(declared.target, "target")) is None:
+            part_exporter.add_problem(f"{declared.name}: a filter of the history cannot be saved in a blueprint")
+        if (target := part_exporter.export_node(declared.target, "target")) is None:
             continue
         part = HandoffPart(
             name=declared.name,
             description=declared.spec.description,
             target=target,
-            propagated_output_type=here.find_type_name(declared.propagated_output_type, "propagatedOutputType"),
+            propagated_output_type=part_exporter.find_type_name(
+                declared.propagated_output_type, "propagatedOutputType"
+            ),
             awareness=None if declared.awareness == _AWARENESS else declared.awareness or "",
         )
         parts.append(part)

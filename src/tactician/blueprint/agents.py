@@ -127,16 +127,16 @@ class AgentFields(Blueprint):
 def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
     """Return the fields of the blueprint of an agent."""
     spec, guards = agent.spec, agent.spec.guards
-    model, own = ModelParts.from_model(spec.model, exporter), spec.instructions
+    model, instructions = ModelParts.from_model(spec.model, exporter), spec.instructions
     tools = export_tools(spec.tools, exporter)
-    text = own if isinstance(own, str) else own.text
+    text = instructions if isinstance(instructions, str) else instructions.text
     window = spec.window
     plain = {name: value for name in PLAIN if (value := getattr(spec, name)) != getattr(AgentSpec, name)}
     return {
         **plain,
         "name": spec.name,
         "model": model.model,
-        "instructions": export_instructions(own, exporter),
+        "instructions": export_instructions(instructions, exporter),
         "max_turns": spec.max_turns,
         "temperature": model.temperature,
         "responder": model.responder,

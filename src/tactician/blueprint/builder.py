@@ -123,10 +123,10 @@ class Builder:
     @property
     def problems(self) -> list[Problem]:
         """All problems with their places, sorted by file and line."""
-        problems, own = list(self._shared.problems), None if self.origin.file is None else str(self.origin.file)
+        problems, file_name = list(self._shared.problems), None if self.origin.file is None else str(self.origin.file)
         files = [*dict.fromkeys(problem.file for problem in problems)]
         problems.sort(key=lambda problem: (files.index(problem.file), problem.line or 0))
-        return [replace(problem, file=None) for problem in problems] if files == [own] else problems
+        return [replace(problem, file=None) for problem in problems] if files == [file_name] else problems
 
     @property
     def left_out(self) -> int:
@@ -164,14 +164,14 @@ class Builder:
 
     def build_node(self, blueprint: BlueprintNode, *steps: str | int) -> BaseRunnable[object] | None:
         """Build a blueprint inside; return `None` when there was a problem."""
-        shared, here = self._shared, self.at(*steps) if steps else self
+        shared, part_builder = self._shared, self.at(*steps) if steps else self
         shared.nodes += 1
         if shared.nodes > shared.limits.nodes:
             if shared.nodes == shared.limits.nodes + 1:
-                here.add_problem(f"more than {shared.limits.nodes:,} agents and constellations are not built")
+                part_builder.add_problem(f"more than {shared.limits.nodes:,} agents and constellations are not built")
             return None
         before = shared.count
-        runnable = blueprint.build_with(replace(here, _before=before))
+        runnable = blueprint.build_with(replace(part_builder, _before=before))
         return runnable if shared.count == before else None
 
     def build_nodes(self, blueprints: Iterable[BlueprintNode], step: str) -> list[BaseRunnable[object]]:
@@ -214,7 +214,7 @@ class Builder:
 
     def attempt(self, make: Callable[[], T], *steps: str | int) -> T | None:
         """Call `make`, and return `None` when it fails, or without steps when there are other problems here."""
-        here = self.at(*steps) if steps else self
+        part_builder = self.at(*steps) if steps else self
         shared = self._shared
         if not steps and (shared.count > self._before or shared.nodes > shared.limits.nodes):
             return None
@@ -222,14 +222,14 @@ class Builder:
             return make()
         except DeclarationError as error:
             for problem in error.problems:
-                here.add_problem(problem)
+                part_builder.add_problem(problem)
         except (NameProblem, ConfigurationError, TypeError, ValueError) as error:
-            here.add_problem(str(error).partition("\n")[0])
+            part_builder.add_problem(str(error).partition("\n")[0])
         except (Exception, SystemExit) as error:  # somebody else's code runs here
-            here.add_problem(f"{type(error).__name__}: {error}")
+            part_builder.add_problem(f"{type(error).__name__}: {error}")
         return None
 
 
 def _find_root(file: File | None) -> File:
-    here = File.cwd()
-    return here if file is None or file.is_relative_to(here) else file.parent
+    folder = File.cwd()
+    return folder if file is None or file.is_relative_to(folder) else file.parent

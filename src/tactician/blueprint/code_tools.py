@@ -43,26 +43,26 @@ class CodeToolPart(Part):
 TOOL_KINDS["run_code"] = CodeToolPart
 
 
-def build_code_tool(part: CodeToolPart, here: Builder, find_tool: FindTool) -> CodeTool | None:
+def build_code_tool(part: CodeToolPart, builder: Builder, find_tool: FindTool) -> CodeTool | None:
     """Return the tool; `None` when there was a problem."""
-    tools = [_build_tool(item, here.at("tools", place), find_tool) for place, item in enumerate(part.tools)]
-    known = [tool for tool in tools if tool is not None]
+    tools = [_build_tool(item, builder.at("tools", place), find_tool) for place, item in enumerate(part.tools)]
+    built_tools = [tool for tool in tools if tool is not None]
     if part.needs_approval is not None and part.needs_approval_when is not None:
-        here.add_problem("there is needsApproval too: leave out one of them", "needsApprovalWhen")
+        builder.add_problem("there is needsApproval too: leave out one of them", "needsApprovalWhen")
     if part.required_role is not None and not part.needs_approval and part.needs_approval_when is None:
-        here.add_problem("no call needs an approval: set needsApproval", "requiredRole")
+        builder.add_problem("no call needs an approval: set needsApproval", "requiredRole")
         return None
-    decide = find_function(part.needs_approval_when, here, "needsApprovalWhen")
+    decide = find_function(part.needs_approval_when, builder, "needsApprovalWhen")
     limit_fields = (
         {} if part.limits is None else {name: getattr(part.limits, name) for name in type(part.limits).model_fields}
     )
     limits = CodeLimits(**{name: value for name, value in limit_fields.items() if value is not None})
-    if len(known) < len(tools):
+    if len(built_tools) < len(tools):
         return None
     try:
-        return here.attempt(
+        return builder.attempt(
             lambda: CodeTool(
-                known,
+                built_tools,
                 name=part.name or _NAME,
                 limits=limits,
                 needs_approval=decide or part.needs_approval or False,
@@ -71,11 +71,11 @@ def build_code_tool(part: CodeToolPart, here: Builder, find_tool: FindTool) -> C
             "tools",
         )
     except MissingExtraError as error:
-        here.add_problem(str(error))
+        builder.add_problem(str(error))
         return None
 
 
-def export_code_tool(tool: CodeTool, here: Exporter, export_tool: ExportTool) -> CodeToolPart | None:
+def export_code_tool(tool: CodeTool, exporter: Exporter, export_tool: ExportTool) -> CodeToolPart | None:
     """Return the part of a tool; `None` when there was a problem, such as a tool in it that no import finds."""
     default = CodeLimits()
     changed = {
@@ -85,8 +85,10 @@ def export_code_tool(tool: CodeTool, here: Exporter, export_tool: ExportTool) ->
     }
     needs: dict[str, Any] = {"needs_approval": tool.needs_approval or None}
     if callable(tool.needs_approval):
-        needs = {"needs_approval_when": here.find_import_path(tool.needs_approval, "the function", "needsApprovalWhen")}
-    items = [_export_tool(item, here.at("tools", place), export_tool) for place, item in enumerate(tool.contents)]
+        needs = {
+            "needs_approval_when": exporter.find_import_path(tool.needs_approval, "the function", "needsApprovalWhen")
+        }
+    items = [_export_tool(item, exporter.at("tools", place), export_tool) for place, item in enumerate(tool.contents)]
     if None in items:
         return None
     values = {
@@ -97,25 +99,25 @@ def export_code_tool(tool: CodeTool, here: Exporter, export_tool: ExportTool) ->
         "required_role": tool.required_role,
         **needs,
     }
-    return here.make(CodeToolPart, values)
+    return exporter.make(CodeToolPart, values)
 
 
-def _build_tool(item: Part | str, here: Builder, find_tool: FindTool) -> ToolLike | None:
+def _build_tool(item: Part | str, builder: Builder, find_tool: FindTool) -> ToolLike | None:
     if isinstance(item, CodeToolPart):
-        here.add_problem("a script cannot run scripts")
+        builder.add_problem("a script cannot run scripts")
         return None
     if isinstance(item, str) and item not in TOOL_KINDS:
-        return find_tool(item, here)
-    return build_built_in_tool(item, here, find_tool)
+        return find_tool(item, builder)
+    return build_built_in_tool(item, builder, find_tool)
 
 
-def _export_tool(item: ToolLike, here: Exporter, export_tool: ExportTool) -> Part | str | None:
+def _export_tool(item: ToolLike, exporter: Exporter, export_tool: ExportTool) -> Part | str | None:
     if not isinstance(item, Tool):
-        here.add_problem(f"the tools of {item!r} are known in a run only, and cannot be saved in a blueprint")
+        exporter.add_problem(f"the tools of {item!r} are known in a run only, and cannot be saved in a blueprint")
         return None
     if is_built_in_tool(item):
-        return export_built_in_tool(item, here, export_tool) or item.name
+        return export_built_in_tool(item, exporter, export_tool) or item.name
     if isinstance(item, RunnableTool):
-        here.add_problem(f"the tool {item.name!r}: an agent is no tool of a script in a blueprint")
+        exporter.add_problem(f"the tool {item.name!r}: an agent is no tool of a script in a blueprint")
         return None
-    return export_tool(item, here)
+    return export_tool(item, exporter)

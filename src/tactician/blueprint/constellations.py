@@ -257,9 +257,9 @@ class HierarchicalBlueprint(Blueprint):
         executive = _require_agent(builder.build_node(self.executive, "executive"), builder, "executive")
         departments: dict[str, Department] = {}
         for label, part in self.departments.items():
-            here = builder.at("departments", label)
-            manager = _require_agent(here.build_node(part.manager, "manager"), here, "manager")
-            workers = here.build_nodes(part.workers, "workers")
+            part_builder = builder.at("departments", label)
+            manager = _require_agent(part_builder.build_node(part.manager, "manager"), part_builder, "manager")
+            workers = part_builder.build_nodes(part.workers, "workers")
             if manager is not None:
                 departments[label] = Department(manager, workers)
 

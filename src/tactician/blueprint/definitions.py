@@ -88,12 +88,12 @@ class _Reader:
         for field in _UNSAID:
             if getattr(blueprint, field):
                 self._problem(path, to_camel(field), "a definition cannot say that")
-        known, about = self._replace_pending(blueprint, path), (*path, "contextManagement")
+        definition, about = self._replace_pending(blueprint, path), (*path, "contextManagement")
         return AgentDefinition(
             name=self._text(blueprint.name, (*path, "name")),
             instructions=text,
-            max_turns=known.max_turns,
-            temperature=known.temperature,
+            max_turns=definition.max_turns,
+            temperature=definition.temperature,
             tool_names=self._tool_names(blueprint.tool_class_names, path),
             input_guardrails=self._guardrails(blueprint.input_guardrails, (*path, "inputGuardrails")),
             output_guardrails=self._guardrails(blueprint.output_guardrails, (*path, "outputGuardrails")),
@@ -120,16 +120,16 @@ class _Reader:
     def _handoffs(self, blueprint: AgentBlueprint, path: tuple[str | int, ...]) -> tuple[HandoffDefinition, ...]:
         definitions: list[HandoffDefinition] = []
         for place, handoff in enumerate(blueprint.handoffs):
-            here = (*path, "handoffs", place, "target")
+            target_path = (*path, "handoffs", place, "target")
             if not isinstance(handoff.target, AgentBlueprint):
                 what = (
                     "build it, and take its blueprint whole"
                     if isinstance(handoff.target, BlueprintRef)
                     else "agents only"
                 )
-                self._problem(here, "", f"a definition hands over to agents that it holds: {what}")
+                self._problem(target_path, "", f"a definition hands over to agents that it holds: {what}")
                 continue
-            target = self.definition(handoff.target, here)
+            target = self.definition(handoff.target, target_path)
             definitions.append(HandoffDefinition(name=handoff.name, description=handoff.description, target=target))
         return tuple(definitions)
 

@@ -110,13 +110,13 @@ def _compare_fields(node: _Node, other: _Node, names: Iterable[str], path: str) 
     assert isinstance(before, dict)
     assert isinstance(after, dict)
     for name in names:
-        here = f"{path}.{format_path((name,))}" if path else format_path((name,))
+        field_path = f"{path}.{format_path((name,))}" if path else format_path((name,))
         if name in before and name in after:
-            yield from _compare(node.get_field(name), other.get_field(name), here)
+            yield from _compare(node.get_field(name), other.get_field(name), field_path)
         elif name in before and node.is_explicit(name):
-            yield Difference(here, "removed", before=before[name])
+            yield Difference(field_path, "removed", before=before[name])
         elif name in after and other.is_explicit(name):
-            yield Difference(here, "added", after=after[name])
+            yield Difference(field_path, "added", after=after[name])
 
 
 def _compare_items(
@@ -145,10 +145,10 @@ def _pair_items(
     for key in _KEYS:
         waiting: dict[str, list[int]] = {}
         for place in reversed(right):
-            if (known := key(right[place])) is not None:
-                waiting.setdefault(known, []).append(place)
+            if (item_key := key(right[place])) is not None:
+                waiting.setdefault(item_key, []).append(place)
         for place in list(left):
-            if (known := key(left[place])) is not None and (places := waiting.get(known)):
+            if (item_key := key(left[place])) is not None and (places := waiting.get(item_key)):
                 pairs.append((place, places.pop()))
                 del left[place], right[pairs[-1][1]]
     return sorted(pairs), list(left), list(right)
@@ -162,11 +162,11 @@ def _find_name(item: Data) -> str | None:
     """Return the name of an item: its own, or the name of the agent in it."""
     if not isinstance(item, dict):
         return None if isinstance(item, list) else str(item)
-    own = next((str(item[name]) for name in _NAMES if name in item), None)
+    item_name = next((str(item[name]) for name in _NAMES if name in item), None)
     inner = (
         _find_name(field) for field in item.values() if isinstance(field, dict) and ("type" in field or "$ref" in field)
     )
-    return own or next(inner, None)
+    return item_name or next(inner, None)
 
 
 def _find_description(item: Data) -> str | None:

@@ -105,15 +105,15 @@ class Exporter:
 
     def export_node(self, runnable: Runnable, *steps: str | int) -> Blueprint | None:
         """Return the blueprint of a Runnable, or `None`."""
-        here = replace(self, path=(*self.path, *steps), above=(*self.above, runnable))
+        part_exporter = replace(self, path=(*self.path, *steps), above=(*self.above, runnable))
         if any(outer is runnable for outer in self.above):
-            here.add_problem(f"it goes in a circle, back to {runnable.name}")
+            part_exporter.add_problem(f"it goes in a circle, back to {runnable.name}")
             return None
         exported = as_runnable(runnable) or runnable
         if (export := next(filter(None, map(_EXPORTS.get, type(exported).__mro__)), None)) is None:
-            here.add_problem(f"{runnable.name}: {add_article(type(runnable).__name__)} has no blueprint")
+            part_exporter.add_problem(f"{runnable.name}: {add_article(type(runnable).__name__)} has no blueprint")
             return None
-        return export(exported, here)
+        return export(exported, part_exporter)
 
     def make_relative(self, file: File) -> str:
         """Return the path of a file or folder relative to the working directory when it is inside."""

@@ -79,20 +79,20 @@ def export_contributors(contributors: Sequence[PromptContributor], exporter: Exp
 def _build(entries: Sequence[Entry], builder: Builder, create: Callable[[Data, EntryScope], C]) -> list[C]:
     parts: list[C] = []
     for place, entry in enumerate(entries):
-        here = builder.at(place)
+        part_builder = builder.at(place)
         if has_secret(entry):
-            here.add_problem("it may hold a secret, which a model would read")
+            part_builder.add_problem("it may hold a secret, which a model would read")
             continue
-        scope = EntryScope(builder.names, partial(_resolve_path, here), partial(_check_kind, here))
+        scope = EntryScope(builder.names, partial(_resolve_path, part_builder), partial(_check_kind, part_builder))
         try:
             parts.append(create(cast("Data", dict(entry)), scope))
         except ValidationError as error:
             for path, message in list_mistakes(error).items():
-                here.add_problem(message, *(step if isinstance(step, int) else to_camel(step) for step in path))
+                part_builder.add_problem(message, *(step if isinstance(step, int) else to_camel(step) for step in path))
         except _RefusedError:
             continue
         except Exception as error:  # somebody else's code runs here
-            here.add_problem(str(error).partition("\n")[0] or type(error).__name__)
+            part_builder.add_problem(str(error).partition("\n")[0] or type(error).__name__)
     return parts
 
 
@@ -100,14 +100,14 @@ class _RefusedError(Exception):
     """Error for what the builder has reported already."""
 
 
-def _resolve_path(here: Builder, path: str) -> Path:
-    if (file := here.resolve_file(path, "path")) is None:
+def _resolve_path(builder: Builder, path: str) -> Path:
+    if (file := builder.resolve_file(path, "path")) is None:
         raise _RefusedError
     return file
 
 
-def _check_kind(here: Builder, kind: str) -> None:
-    if kind not in _FREE and not here.may_use(f"the reference {kind!r}", _MODULE, "kind"):
+def _check_kind(builder: Builder, kind: str) -> None:
+    if kind not in _FREE and not builder.may_use(f"the reference {kind!r}", _MODULE, "kind"):
         raise _RefusedError
 
 

@@ -43,12 +43,12 @@ class BuildPermissions:
         of this machine and a blueprint that the program made may use everything, and so may all who are built with an
         environment of their own, of the variables in it.
         """
-        known = read_environment(environment)
+        permissions = read_environment(environment)
         if variables is None and not origin.is_trusted and environment is None:
             variables = ()
         if hosts is None and not origin.is_trusted:
             hosts = ()
-        return cls(_join(variables, known, VARIABLES_VARIABLE), _join(hosts, known, HOSTS_VARIABLE))
+        return cls(_join(variables, permissions, VARIABLES_VARIABLE), _join(hosts, permissions, HOSTS_VARIABLE))
 
     def find_problem_of_variable(self, name: str) -> str | None:
         """Return why a variable may not be read, or `None`."""

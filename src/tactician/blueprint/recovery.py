@@ -165,7 +165,7 @@ def _placeholder(path: Path, label: str) -> Data:
         return agent if path[-2:-1] and path[-2] in _NODES else None
     if step == "workers" and "departments" in path[-3:-2]:
         return [agent]
-    known: dict[str, Data] = {
+    placeholders: dict[str, Data] = {
         **dict.fromkeys(("name", "description"), label),
         **dict.fromkeys(("maxTurns", "maxRounds", "maxTokens", "after"), 1),
         **dict.fromkeys(("target", "worker", "manager", "executive"), agent),
@@ -182,7 +182,7 @@ def _placeholder(path: Path, label: str) -> Data:
         "reduce": {"description": label},
         "departments": {label: {"manager": agent, "workers": [_agent(f"{label}_worker")]}},
     }
-    return known.get(step)
+    return placeholders.get(step)
 
 
 def _agent(label: str) -> dict[str, Data]:

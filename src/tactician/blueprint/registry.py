@@ -176,9 +176,9 @@ class AgentRegistry:
         if files:
             names = ", ".join(file.name for file in files)
             raise ConfigurationError(f"{self.folder} has several files for the agent {name!r}: {names}. Keep only one.")
-        known = self.list()
-        meant = find_closest(name[:_LONGEST], known)
-        hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(known) or 'none'}."
+        agent_names = self.list()
+        meant = find_closest(name[:_LONGEST], agent_names)
+        hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(agent_names) or 'none'}."
         raise AgentNotFoundError(f"{self.folder} has no agent {name[:_LONGEST]!r}. {hint}")
 
     def _list_files(self, name: str) -> Iterable[Path]:

@@ -35,7 +35,9 @@ def json_schema() -> dict[str, Data]:
     What only a look at the environment or at other files can say is not in it: `Blueprint.build` says that.
     """
     # Not in the order in which modules happened to be imported.
-    kinds = dict(sorted((name, kind) for known, *_ in _FAMILIES.values() for name, kind in known.items()))
+    kinds = dict(
+        sorted((name, kind) for kinds_by_name, *_ in _FAMILIES.values() for name, kind in kinds_by_name.items())
+    )
     schemas, definitions = models_json_schema(
         [(kind, "validation") for kind in kinds.values()], schema_generator=_Schema
     )
@@ -50,11 +52,13 @@ def json_schema() -> dict[str, Data]:
             definition["properties"] = {"type": properties.pop("type"), **properties}
             definition["required"] = ["type", *definition.get("required", ())]
     nodes.update((late.name, late.schema) for late in _LATER)
-    for family, (known, title, description) in _FAMILIES.items():
+    for family, (kinds_by_name, title, description) in _FAMILIES.items():
         nodes[family] = {
             "title": title,
             "description": description,
-            "oneOf": [references[name] for name in {kind: name for name, kind in sorted(known.items())}.values()],
+            "oneOf": [
+                references[name] for name in {kind: name for name, kind in sorted(kinds_by_name.items())}.values()
+            ],
         }
     return {
         "$schema": DIALECT,

@@ -186,8 +186,8 @@ def part_or(kind: type[Part], plain: type, what: str) -> BeforeValidator:
     return BeforeValidator(read)
 
 
-def _describe_unknown_kind(field: str, named: object, known: Iterable[str]) -> str:
-    names = list(known)
+def _describe_unknown_kind(field: str, named: object, kinds: Iterable[str]) -> str:
+    names = list(kinds)
     if named is None:
         return f"needs the field {field!r}: {', '.join(names)}"
     meant = find_closest(str(named), names)

@@ -38,18 +38,18 @@ class AgentStepPart(Part):
 STEP_KINDS["run_agent"] = AgentStepPart
 
 
-def build_agent_step(part: AgentStepPart, here: Builder) -> Tool | None:
+def build_agent_step(part: AgentStepPart, builder: Builder) -> Tool | None:
     """Return the agent as a tool; `None` when there was a problem."""
-    target = here.build_node(part.target, "target")
+    target = builder.build_node(part.target, "target")
     return None if target is None else RunnableTool(target, part.name, part.description)
 
 
-def export_agent_step(tool: RunnableTool[Any], here: Exporter) -> AgentStepPart | None:
+def export_agent_step(tool: RunnableTool[Any], exporter: Exporter) -> AgentStepPart | None:
     """Return the part of an agent as a tool; `None` when there was a problem."""
     if tool.arguments is not None or tool.prompt is not None or tool.parameters:
-        here.add_problem(f"the tool {tool.name!r}: an agent with arguments of its own is no step of a blueprint")
+        exporter.add_problem(f"the tool {tool.name!r}: an agent with arguments of its own is no step of a blueprint")
         return None
-    if (target := here.export_node(tool.runnable, "target")) is None:
+    if (target := exporter.export_node(tool.runnable, "target")) is None:
         return None
     usual = RunnableTool(tool.runnable)
     fields = {
@@ -58,7 +58,7 @@ def export_agent_step(tool: RunnableTool[Any], here: Exporter) -> AgentStepPart 
         "name": tool.name if tool.name != usual.name else None,
         "description": tool.description if tool.description != usual.description else None,
     }
-    return here.make(AgentStepPart, fields)
+    return exporter.make(AgentStepPart, fields)
 
 
 class ParameterPart(Part):
@@ -108,10 +108,10 @@ def build_tools(
     return [*tools, *(tool for tool in made if tool is not None)]
 
 
-def _build_built_in(item: Part | str, here: Builder) -> ToolLike | None:
+def _build_built_in(item: Part | str, builder: Builder) -> ToolLike | None:
     if isinstance(item, CodeToolPart):
-        return build_code_tool(item, here, _build_step)
-    return build_built_in_tool(item, here, _build_step)
+        return build_code_tool(item, builder, _build_step)
+    return build_built_in_tool(item, builder, _build_step)
 
 
 def export_tools(tools: Toolbox, exporter: Exporter) -> ExportedTools:
@@ -121,15 +121,15 @@ def export_tools(tools: Toolbox, exporter: Exporter) -> ExportedTools:
     built_in: list[Part | str] = []
     for provider in tools.providers:
         if isinstance(provider, CodeTool):
-            here = exporter.at("builtInTools", len(built_in))
-            built_in.append(export_code_tool(provider, here, _export_step) or provider.name)
+            part_exporter = exporter.at("builtInTools", len(built_in))
+            built_in.append(export_code_tool(provider, part_exporter, _export_step) or provider.name)
             continue
         how = "make a tool group of it, name the group, and register it where the agent runs"
         exporter.omit(f"the tools of {provider!r}: {how}", "toolClassNames")
     for tool in tools:
         if is_built_in_tool(tool):
-            here = exporter.at("builtInTools", len(built_in))
-            built_in.append(export_built_in_tool(tool, here, _export_step) or tool.name)
+            part_exporter = exporter.at("builtInTools", len(built_in))
+            built_in.append(export_built_in_tool(tool, part_exporter, _export_step) or tool.name)
         elif not isinstance(tool, RunnableTool):
             plain.append(tool)
         elif (agent := _export_agent_tool(tool, exporter.at("agentTools", len(agents)))) is not None:
@@ -137,54 +137,54 @@ def export_tools(tools: Toolbox, exporter: Exporter) -> ExportedTools:
     return ExportedTools(tuple(_list_tool_names(plain, exporter)), tuple(agents), tuple(built_in))
 
 
-def _build_agent_tool(part: AgentToolPart, here: Builder) -> Tool | None:
+def _build_agent_tool(part: AgentToolPart, builder: Builder) -> Tool | None:
     if part.parameters and (part.arguments or part.prompt):
-        here.add_problem("there are arguments too: leave out either", "parameters")
+        builder.add_problem("there are arguments too: leave out either", "parameters")
         return None
-    parameters = [_build_parameter(item, here.at("parameters", n)) for n, item in enumerate(part.parameters or ())]
-    known = [parameter for parameter in parameters if parameter is not None]
-    arguments = find_type(part.arguments, here, "arguments")
-    prompt = find_function(part.prompt, here, "prompt")
-    if (target := here.build_node(part.target, "target")) is None or len(known) < len(parameters):
+    parameters = [_build_parameter(item, builder.at("parameters", n)) for n, item in enumerate(part.parameters or ())]
+    built_parameters = [parameter for parameter in parameters if parameter is not None]
+    arguments = find_type(part.arguments, builder, "arguments")
+    prompt = find_function(part.prompt, builder, "prompt")
+    if (target := builder.build_node(part.target, "target")) is None or len(built_parameters) < len(parameters):
         return None
-    return here.attempt(
+    return builder.attempt(
         lambda: RunnableTool(
             target,
             part.name,
             part.description,
             arguments=arguments,
             prompt=cast("Callable[[object], Input] | None", prompt),
-            parameters=known,
+            parameters=built_parameters,
         ),
         "arguments" if part.arguments else "parameters",
     )
 
 
-def _build_parameter(part: ParameterPart, here: Builder) -> ToolParameter | None:
-    kind = find_type(part.type, here, "type")
+def _build_parameter(part: ParameterPart, builder: Builder) -> ToolParameter | None:
+    kind = find_type(part.type, builder, "type")
     return None if kind is None else ToolParameter(part.name, kind, part.description, part.required)
 
 
-def _export_agent_tool(tool: RunnableTool[Any], here: Exporter) -> AgentToolPart | None:
-    if (target := here.export_node(tool.runnable, "target")) is None:
+def _export_agent_tool(tool: RunnableTool[Any], exporter: Exporter) -> AgentToolPart | None:
+    if (target := exporter.export_node(tool.runnable, "target")) is None:
         return None
     fields = {
         "name": tool.name,
         "description": tool.spec.description,
         "target": target,
         "parameters": tuple(
-            _export_parameter(parameter, here.at("parameters", place))
+            _export_parameter(parameter, exporter.at("parameters", place))
             for place, parameter in enumerate(tool.parameters)
         )
         or None,
-        "arguments": here.find_type_name(tool.arguments, "arguments"),
-        "prompt": None if tool.prompt is None else here.find_import_path(tool.prompt, "the function", "prompt"),
+        "arguments": exporter.find_type_name(tool.arguments, "arguments"),
+        "prompt": None if tool.prompt is None else exporter.find_import_path(tool.prompt, "the function", "prompt"),
     }
-    return here.make(AgentToolPart, fields)
+    return exporter.make(AgentToolPart, fields)
 
 
-def _export_parameter(parameter: ToolParameter, here: Exporter) -> ParameterPart:
-    kind = here.find_type_name(parameter.kind, "type") or "str"
+def _export_parameter(parameter: ToolParameter, exporter: Exporter) -> ParameterPart:
+    kind = exporter.find_type_name(parameter.kind, "type") or "str"
     return ParameterPart(
         name=parameter.name, type=kind, description=parameter.description, required=parameter.is_required
     )
@@ -198,14 +198,14 @@ def _find_tools(name: str, builder: Builder) -> Sequence[Tool]:
     return (_create_tool(value) if isinstance(value, FunctionType) else as_tool(cast("ToolLike", value)),)
 
 
-def _build_step(item: Part | str, here: Builder) -> ToolLike | None:
+def _build_step(item: Part | str, builder: Builder) -> ToolLike | None:
     """Return the tool with a name, or an agent; a class with several tools is not a step of a pipeline."""
     if isinstance(item, AgentStepPart):
-        return build_agent_step(item, here)
+        return build_agent_step(item, builder)
     name = str(item)
 
     def find() -> Tool:
-        matches = _find_tools(name, here)
+        matches = _find_tools(name, builder)
         if len(matches) != 1:
             raise NameProblem(f"{name!r} has {len(matches)} tools: name one of them")
         return matches[0]
@@ -213,16 +213,16 @@ def _build_step(item: Part | str, here: Builder) -> ToolLike | None:
     try:
         return find()
     except NameProblem as error:
-        here.add_problem(str(error))
+        builder.add_problem(str(error))
         return None
 
 
-def _export_step(tool: Tool, here: Exporter) -> Part | str | None:
+def _export_step(tool: Tool, exporter: Exporter) -> Part | str | None:
     if isinstance(tool, RunnableTool):
-        return export_agent_step(tool, here)
+        return export_agent_step(tool, exporter)
     name = _find_tool_name(tool, getattr(getattr(tool, "__wrapped__", None), "__self__", None))
     if name is None:
-        here.add_problem(f"the tool {tool.name!r}: no import finds it, or it cannot be made without arguments")
+        exporter.add_problem(f"the tool {tool.name!r}: no import finds it, or it cannot be made without arguments")
     return name
 
 
@@ -273,5 +273,5 @@ def _find_tool_name(tool: Tool, owner: object) -> str | None:
 
 def _is_same_tool(other: Tool, tool: FunctionTool[..., object]) -> bool:
     """Return whether a tool made of the function alone equals a tool declared with options."""
-    known = isinstance(other, FunctionTool) and other.blocking == tool.blocking
-    return known and other.spec == tool.spec and other.traits == tool.traits
+    is_alike = isinstance(other, FunctionTool) and other.blocking == tool.blocking
+    return is_alike and other.spec == tool.spec and other.traits == tool.traits

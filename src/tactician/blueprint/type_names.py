@@ -86,8 +86,8 @@ class TypeName:
         inner = [argument.resolve(find) for argument in self.inner]
         if self.name == "|":
             return reduce(_unite, inner)
-        known = _KNOWN.get(self.name)
-        kind: Any = find(self.name) if known is None else known
+        known_kind = _KNOWN.get(self.name)
+        kind: Any = find(self.name) if known_kind is None else known_kind
         if not inner:
             return cast("type[object]", kind)
         return cast("type[object]", kind[inner[0] if len(inner) == 1 else tuple(inner)])
@@ -106,8 +106,8 @@ def find_type_name(kind: object) -> str | None:
     if origin is not None:
         outer, inner = find_type_name(origin), _join(map(find_type_name, arguments), ", ")
         return None if outer is None or inner is None else f"{outer}[{inner}]"
-    known = next((name for name, known_kind in _KNOWN.items() if known_kind is kind), None)
-    return known or (find_import_path(kind) if isinstance(kind, type) else None)
+    type_name = next((name for name, known_kind in _KNOWN.items() if known_kind is kind), None)
+    return type_name or (find_import_path(kind) if isinstance(kind, type) else None)
 
 
 def _join(names: Iterable[str | None], separator: str) -> str | None:

@@ -79,10 +79,14 @@ class ChatRecords:
             ConversationNotFoundError: when another program has deleted it, or given it to somebody else.
         """
         document = await self._store.load(_COLLECTION, record.id)
-        known = None if document is None else _read(document)
-        if document is None or known is None or (known.user is not None and known.user.id != user.id):
+        stored_record = None if document is None else _read(document)
+        if (
+            document is None
+            or stored_record is None
+            or (stored_record.user is not None and stored_record.user.id != user.id)
+        ):
             raise ConversationNotFoundError(f"{record.bot} has no session {record.id!r} with this user")
-        renamed = replace(known, user=user)
+        renamed = replace(stored_record, user=user)
         try:
             await self._store.save(replace(document, body=renamed.to_json(), name=user.id))
         except DocumentConflictError:

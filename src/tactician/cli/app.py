@@ -64,10 +64,13 @@ def _describe(error: Exception) -> str:
 
 def _print_traceback(error: Exception) -> None:
     """Print the traceback of an error, and of its causes, without the frames of the command line."""
-    own, traceback = error.__traceback__, error.__traceback__
-    while own is not None and own.tb_next is not None:
-        own, is_own = own.tb_next, own.tb_frame.f_code.co_filename.startswith(_FOLDER)
-        traceback = own if is_own else traceback
+    project_traceback, traceback = error.__traceback__, error.__traceback__
+    while project_traceback is not None and project_traceback.tb_next is not None:
+        project_traceback, is_own = (
+            project_traceback.tb_next,
+            project_traceback.tb_frame.f_code.co_filename.startswith(_FOLDER),
+        )
+        traceback = project_traceback if is_own else traceback
     lines = format_exception(type(error), error, traceback)
     err.print(escape_controls(mask_secrets("".join(lines))), markup=False, highlight=False, soft_wrap=True, end="")
 

@@ -57,9 +57,9 @@ class Asker:
         """Print the reason why an answer is not accepted."""
         self._say(problem, "yellow")
 
-    def _ask_group(self, fields: Sequence[Field], around: str = "") -> dict[str, object]:
+    def _ask_group(self, fields: Sequence[Field], group_label: str = "") -> dict[str, object]:
         """Return the answers to all fields; empty ones are left out, so that they get their defaults."""
-        answers = {field.name: self._ask_field(field, f"{around}{format_label(field)}") for field in fields}
+        answers = {field.name: self._ask_field(field, f"{group_label}{format_label(field)}") for field in fields}
         return {name: value for name, value in answers.items() if value is not _NOTHING}
 
     def _ask_field(self, field: Field, label: str) -> object:

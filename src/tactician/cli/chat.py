@@ -133,7 +133,7 @@ class Chat:
             return stream_events(lambda heard: bot.answer_request(message, options, heard), context)
         agent = await self._find_agent(message, self._agent, "closed")
         self._agent = agent.name
-        agent_id = next(name for name, known in self._service.agents.items() if known is agent)
+        agent_id = next(name for name, agent_of_name in self._service.agents.items() if agent_of_name is agent)
         return self._service.stream_agent(agent_id, message, conversation_id=self.conversation_id)
 
     def _change_agent(self, message: str) -> str:

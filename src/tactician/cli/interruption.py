@@ -29,11 +29,11 @@ async def say_how_to_resume(
     if store is None:
         yield
         return
-    known = set() if run_id is not None else await _find_continuable(store, name)
+    run_ids = set() if run_id is not None else await _find_continuable(store, name)
     try:
         yield
     except (CancelledError, KeyboardInterrupt):
-        for continuable in sorted(await _find_continuable(store, name) - known):
+        for continuable in sorted(await _find_continuable(store, name) - run_ids):
             if run_id in (None, continuable):
                 say(f"Resume with: tactician resume {continuable} {again}")
         raise

@@ -200,8 +200,8 @@ def _find_registered(module: ModuleType) -> list[Runnable]:
 def _find_tool_groups(module: ModuleType) -> tuple[ToolGroup, ...]:
     collected: dict[int, ToolGroup] = {}
     for value in vars(module).values():
-        known = value.tool_groups if isinstance(value, Platform) else value
-        groups = known.registered if isinstance(known, ToolGroups) else (known,)
+        tool_groups = value.tool_groups if isinstance(value, Platform) else value
+        groups = tool_groups.registered if isinstance(tool_groups, ToolGroups) else (tool_groups,)
         collected.update((id(group), group) for group in groups if isinstance(group, ToolGroup) and group.name != GOALS)
     return tuple(collected.values())
 

@@ -135,10 +135,10 @@ def _find(catalog: ModelCatalog, entry: ModelEntry) -> LanguageModel | Embedding
 
 def _format_prices(entry: ModelEntry, model: LanguageModel | EmbeddingModel | ImageModel) -> str:
     remote = model if isinstance(model, RemoteModel | RemoteEmbeddingModel | RemoteImageModel) else None
-    own = remote.endpoint.find_price(remote.model) if remote is not None else None
+    endpoint_price = remote.endpoint.find_price(remote.model) if remote is not None else None
     # Some prices rise with the length of a request: these are the prices of a short request.
     usages = Usage(_THOUSAND, 0), Usage(0, _THOUSAND)
-    costs = [calculate_cost(entry.full_name, usage, own) for usage in usages]
+    costs = [calculate_cost(entry.full_name, usage, endpoint_price) for usage in usages]
     return " / ".join("?" if cost is None else f"{cost * _THOUSAND:.2f}" for cost in costs)
 
 

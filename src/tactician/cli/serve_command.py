@@ -123,12 +123,12 @@ def serve(
 
 def _find_people(file: Path | None) -> dict[str, Person] | None:
     token = os.environ.get(TOKEN_VARIABLE)
-    known = {} if file is None else server.load_people(file, os.environ)
-    if token and token in known:
-        raise ConfigurationError(f"{file}: {known[token].name} has the token in {TOKEN_VARIABLE}: use another there")
+    people = {} if file is None else server.load_people(file, os.environ)
+    if token and token in people:
+        raise ConfigurationError(f"{file}: {people[token].name} has the token in {TOKEN_VARIABLE}: use another there")
     if token:
-        known[token] = server.Person("owner", has_every_role=True)
-    return known or None
+        people[token] = server.Person("owner", has_every_role=True)
+    return people or None
 
 
 async def _serve(app: Starlette, listening: socket) -> None:

@@ -159,8 +159,8 @@ def shell_command(
     """
 
     def mark(function: FunctionT) -> FunctionT:
-        own = name or function.__name__.strip("_").replace("_", "-")
-        setattr(function, _MARK, (own, tuple(aliases)))
+        command_name = name or function.__name__.strip("_").replace("_", "-")
+        setattr(function, _MARK, (command_name, tuple(aliases)))
         return function
 
     return mark if function is None else mark(function)

@@ -168,30 +168,30 @@ class TaskBoard:
         if not isinstance(event, TurnCompleted | ModelReturned):
             return
         usage = event.response.usage if isinstance(event, TurnCompleted) else event.usage
-        around = self._open.find_around(event)
-        while around is not None:
-            if isinstance(around, TaskRow):
-                around.tally.add(usage)
-            around = around.around
+        open_span = self._open.find_around(event)
+        while open_span is not None:
+            if isinstance(open_span, TaskRow):
+                open_span.tally.add(usage)
+            open_span = open_span.parent
 
     def _find(self, event: Event, kind: str) -> TaskRow | None:
         """Return the last row of a task that goes on, or of what the event ends."""
         is_again = event.closes is not None or isinstance(event, TaskResumed)
         place = (event.run_id, kind, event.span_key)
-        known = (row for row in reversed(self.rows) if (row.run_id, row.kind, row.key) == place)
-        return next((row for row in known if is_again or row.status in ("waiting", "interrupted")), None)
+        matching_rows = (row for row in reversed(self.rows) if (row.run_id, row.kind, row.key) == place)
+        return next((row for row in matching_rows if is_again or row.status in ("waiting", "interrupted")), None)
 
     def _add(self, event: Event, kind: str) -> TaskRow:
-        around = self._open.find_around(event)
+        open_span = self._open.find_around(event)
         facts = event.describe_span()
         row = TaskRow(
             id=event.id,
             run_id=event.run_id,
             kind=kind,
             key=event.span_key,
-            around=around,
+            parent=open_span,
             name=facts.name or event.span_key,
-            depth=_count_rows(around),
+            depth=_count_rows(open_span),
             started=event.time,
             role=str(facts.facts.get("role") or ""),
         )
@@ -199,8 +199,8 @@ class TaskBoard:
         return row
 
     def _create(self, event: Event, kind: str) -> OpenSpan:
-        around = self._open.find_around(event)
-        return OpenSpan(event.id, event.run_id, kind, event.span_key, around)
+        open_span = self._open.find_around(event)
+        return OpenSpan(event.id, event.run_id, kind, event.span_key, open_span)
 
 
 class _LiveBoard(Live):
@@ -244,5 +244,5 @@ def _count_rows(span: OpenSpan | None) -> int:
     number = 0
     while span is not None:
         number += isinstance(span, TaskRow)
-        span = span.around
+        span = span.parent
     return number

@@ -70,8 +70,8 @@ def _draw(read: Trace) -> Tree:
     waiting: list[tuple[TraceNode, Tree]] = [(node, top) for node in reversed(read.roots)]
     lines = 0
     while waiting and lines < _MOST_LINES:
-        node, around = waiting.pop()
-        branch = around.add(_format(node))
+        node, parent_branch = waiting.pop()
+        branch = parent_branch.add(_format(node))
         waiting += [(child, branch) for child in reversed(node.children)]
         lines += 1
     if waiting:

@@ -208,9 +208,9 @@ class _ScriptCalls:
         """Create the surroundings of the script for its first run."""
         started = self._context.clock.time()
         if self._place is not None:
-            known = self._place.data.get("started")
-            if isinstance(known, int | float):
-                started = known
+            saved_start = self._place.data.get("started")
+            if isinstance(saved_start, int | float):
+                started = saved_start
             else:
                 self._place.set(started=started)
         return Sandbox(limits, datetime.fromtimestamp(started, UTC), self._id, state)
@@ -234,21 +234,21 @@ class _ScriptCalls:
         if saved is None:
             return None
         try:
-            known = _create_adapter().validate_python(saved)
+            recorded_call = _create_adapter().validate_python(saved)
         except ValidationError as error:
             raise StoredStateError(f"The saved call {call.id} of a script cannot be read: {error}") from error
-        if (known["name"], known["arguments"]) != (call.name, call.arguments):
+        if (recorded_call["name"], recorded_call["arguments"]) != (call.name, call.arguments):
             raise ToolError("The script did not repeat its calls after a pause. Write it without random order.")
-        return ToolResult(call.id, call.name, known["content"], known["is_error"])
+        return ToolResult(call.id, call.name, recorded_call["content"], recorded_call["is_error"])
 
     async def _record(self, call: ToolCall, result: ToolResult) -> None:
         if self._place is None:
             return
         self._place.drop(call.id)
-        known = _RecordedCall(
+        recorded_call = _RecordedCall(
             name=call.name, arguments=call.arguments, content=result.content, is_error=result.is_error
         )
-        self._place.at(call.id).set(call=known)
+        self._place.at(call.id).set(call=recorded_call)
         await self._context.save_step("tool", call.name, result.content)
 
 

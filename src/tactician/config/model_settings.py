@@ -112,10 +112,10 @@ class ModelSettings(DocumentModel):
         if prefix != "role" or not colon:
             return name
         if (model := self.roles.get(role)) is None:
-            known = ", ".join(sorted(self.roles)) or "none"
+            role_names = ", ".join(sorted(self.roles)) or "none"
             raise ConfigurationError(
                 f'No model has the role {role!r}. Add `{role} = "<model>"` to [models.roles] in tactician.toml '
-                f"(configured roles: {known})."
+                f"(configured roles: {role_names})."
             )
         if model.startswith("role:"):
             raise ConfigurationError(f"The role {role!r} names {model!r}: a role must name a model, not a role.")

@@ -36,8 +36,8 @@ def find_variable(setting: str) -> str | None:
 
     A table of the router is a single variable, in JSON.
     """
-    if (own := _NAMES.get(setting)) is not None:
-        return own
+    if (variable := _NAMES.get(setting)) is not None:
+        return variable
     table, _, rest = setting.partition(".")
     if table != _ELSEWHERE:
         return f"{_PREFIX}{setting.replace('.', '_').upper()}"
@@ -70,13 +70,13 @@ def _list_prefixes(kind: type[BaseModel]) -> Iterator[str]:
             yield f"{_PREFIX}{name.upper()}_"
 
 
-def _list_settings(kind: type[BaseModel], around: str = "") -> Iterator[str]:
+def _list_settings(kind: type[BaseModel], prefix: str = "") -> Iterator[str]:
     """Yield the paths of all settings that are no tables, except for models and tables that users name."""
     for name, field in kind.model_fields.items():
         if (table := _find_table(field.annotation)) is not None and name != _ELSEWHERE:
-            yield from _list_settings(table, f"{around}{name}.")
-        elif around and table is None:
-            yield f"{around}{name}"
+            yield from _list_settings(table, f"{prefix}{name}.")
+        elif prefix and table is None:
+            yield f"{prefix}{name}"
 
 
 def _find_table(annotation: object) -> type[BaseModel] | None:

@@ -115,8 +115,10 @@ def _explain_all(kind: type[DocumentModel], error: ValidationError) -> list[Init
 def _drop_consequences(errors: list[ErrorDetails]) -> list[ErrorDetails]:
     """Return the mistakes without lists that are too short only because of mistakes in their items."""
     short = {detail["loc"] for detail in errors if detail["type"] == "too_short"}
-    around = {path for detail in errors for path in _paths_around(detail["loc"]) if path in short} if short else short
-    return [detail for detail in errors if detail["type"] != "too_short" or detail["loc"] not in around]
+    parent_paths = (
+        {path for detail in errors for path in _paths_around(detail["loc"]) if path in short} if short else short
+    )
+    return [detail for detail in errors if detail["type"] != "too_short" or detail["loc"] not in parent_paths]
 
 
 def _explain_one(kind: type[DocumentModel], error: ErrorDetails) -> InitErrorDetails:
@@ -131,11 +133,11 @@ def _count_left_out(error: ErrorDetails) -> int:
 
 
 def _find_misspelled(kind: type[DocumentModel], value: Mapping[str, object]) -> list[InitErrorDetails]:
-    known, errors = set(_names(kind)), list[InitErrorDetails]()
+    field_names, errors = set(_names(kind)), list[InitErrorDetails]()
     for name in value:
         if len(errors) == MOST_PROBLEMS:
             break
-        if name not in known and (meant := find_closest_spelling(name, known, kind.cutoff)) is not None:
+        if name not in field_names and (meant := find_closest_spelling(name, field_names, kind.cutoff)) is not None:
             errors.append(_detail((name,), _unknown(meant), value[name]))
     return errors
 

@@ -116,15 +116,15 @@ class _Locator:
         line, self._next = self._tokens[self._next][1], self._next + 1
         if is_item := self._peek() == "[":
             self._next += 1
-        *around, name = self._names("]")
+        *parents, name = self._names("]")
         self._next += is_item
-        place = _reach(self._root, around, line)
+        place = _reach(self._root, parents, line)
         return place.inner.setdefault(name, Place(line)).add_item(line) if is_item else _reach(place, [name], line)
 
     def _entry(self, table: Place) -> None:
         line = self._tokens[self._next][1]
-        *around, name = self._names("=")
-        _reach(table, around, line).inner[name] = place = Place(line)
+        *parents, name = self._names("=")
+        _reach(table, parents, line).inner[name] = place = Place(line)
         self._value(place)
 
     def _value(self, place: Place) -> None:

@@ -203,7 +203,7 @@ class _Reader:
             raise create_size_error(self._limits, _line_of(event))
 
     def _error(self, message: str, event: Event) -> UnreadableTextError:
-        path = tuple(step for around in self._open for step in around.step)
+        path = tuple(step for collection in self._open for step in collection.step)
         return UnreadableTextError(message, _line_of(event), path)
 
 

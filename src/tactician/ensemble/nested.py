@@ -128,12 +128,12 @@ class _NestedRunnable(BaseRunnable[object]):
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
         assert isinstance(input, TaskInput)
         entry = select_entry(self._nested, None, input)
-        known = index_outputs(input.context_outputs)
+        outputs_by_task = index_outputs(input.context_outputs)
         ensemble_input = EnsembleInput(input.values, input.text)
         environment = TaskEnvironment(
             ensemble_input,
             entry=entry,
-            known=known,
+            outcomes_by_task=outputs_by_task,
             revision=input.revision,
             synthesize=self._synthesize,
             outbox=context.find(LearningOutbox) or AT_ONCE,

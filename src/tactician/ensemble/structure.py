@@ -40,8 +40,8 @@ from tactician.runs import Runnable
 
 def draw_structure(structure: EnsembleStructure) -> Diagram:
     """Return a drawing of the tasks of an ensemble without a manager, and of the reviews of its phases."""
-    known = {task.id for task in structure.tasks}
-    jobs = (job for _, job in structure.places if job.task.id in known)
+    task_ids = {task.id for task in structure.tasks}
+    jobs = (job for _, job in structure.places if job.task.id in task_ids)
     drawings = {job.task.id: job.draw(f"task_{number}") for number, job in enumerate(jobs)}
     entries = {task_id: drawing.entry for task_id, drawing in drawings.items()}
     exits = {task_id: drawing.exit for task_id, drawing in drawings.items()}
@@ -197,12 +197,12 @@ class EnsembleStructure:
 
     def find_arrows(self) -> Iterator[tuple[str, str]]:
         """Yield the ids of two tasks of which the second comes after the first, or reads its output."""
-        known = {task.id for task in self.tasks}
+        task_ids = {task.id for task in self.tasks}
         if self.arguments.phases:
             yield from self.plan.find_arrows()
         else:
             arrows = self.arguments.workflow.find_arrows(self.tasks, [job.context for job in self.jobs])
-            yield from (arrow for arrow in arrows if arrow[0] in known)
+            yield from (arrow for arrow in arrows if arrow[0] in task_ids)
 
     @cached_property
     def ruled_tasks(self) -> RuledTasks:

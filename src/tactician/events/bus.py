@@ -39,7 +39,7 @@ class EventBus:
         above = _everywhere if self._parent is None else self._parent.listeners
         if not above or not self._listeners:
             return above or self._listeners
-        return (*above, *(own for own in self._listeners if own not in above))
+        return (*above, *(listener for listener in self._listeners if listener not in above))
 
     @property
     def is_observed(self) -> bool:
@@ -133,8 +133,13 @@ class EventEmitter:
         """
         if self.bus.is_observed:
             build: Callable[..., Event] = kind  # P cannot say that events have these fields
-            own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path, "span_id": find_span_id()}
-            self.bus.emit(build(*args, **own, time=self.clock.time(), **fields))
+            run_fields = {
+                "run_id": self.run_id,
+                "parent_id": self.parent_id,
+                "path": self.path,
+                "span_id": find_span_id(),
+            }
+            self.bus.emit(build(*args, **run_fields, time=self.clock.time(), **fields))
 
     def with_bus(self, bus: EventBus) -> EventEmitter:
         """Return an emitter for the same run whose events also reach another bus."""

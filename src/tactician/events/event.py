@@ -112,8 +112,10 @@ def find_event_type(name: str) -> type[Event] | None:
 
 
 def _register(kind: type[Event]) -> None:
-    known = _types.setdefault(kind.type, kind)
-    if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
-        problem = f"{known.__module__} defines an event of this name already; set `type = ...` to another name"
+    registered_kind = _types.setdefault(kind.type, kind)
+    if (registered_kind.__module__, registered_kind.__qualname__) != (kind.__module__, kind.__qualname__):
+        problem = (
+            f"{registered_kind.__module__} defines an event of this name already; set `type = ...` to another name"
+        )
         raise DeclarationError(f"{kind.__module__}.{kind.__qualname__}", [problem])
     _types[kind.type] = kind  # a dataclass with slots is created twice

@@ -64,7 +64,7 @@ class OpenSpan:
         run_id: the run that it belongs to.
         kind: its kind.
         key: what tells it from others of its kind in the run.
-        around: the span that it is in.
+        parent: the span that it is in.
         children: open spans inside it that cannot outlast it: all but runs.
         is_ended: true once it has ended.
     """
@@ -73,7 +73,7 @@ class OpenSpan:
     run_id: str
     kind: str
     key: str
-    around: OpenSpan | None = None
+    parent: OpenSpan | None = None
     children: list[OpenSpan] = field(default_factory=list)
     is_ended: bool = False
 
@@ -89,8 +89,8 @@ class OpenSpans(Generic[S]):
         """Add a span that has begun."""
         self._by_id[span.id] = span
         self._by_run.setdefault(span.run_id, []).append(span)
-        if span.around is not None and span.kind != SpanKind.RUN:
-            span.around.children.append(span)
+        if span.parent is not None and span.kind != SpanKind.RUN:
+            span.parent.children.append(span)
 
     def find(self, run_id: str, kind: str, key: str = "", *, near: str | None = None) -> S | None:
         """Return an open span of a run: of several with this key the one with the id `near`, else the last."""
@@ -106,21 +106,21 @@ class OpenSpans(Generic[S]):
     def find_around(self, event: Event) -> S | None:
         """Return the span in which an event happens: the code's, unless the event belongs to another run."""
         innermost = None if event.span_id is None else self._by_id.get(event.span_id)
-        around: OpenSpan | None = innermost
-        while around is not None:
-            if around.run_id in (event.run_id, event.parent_id):
+        parent: OpenSpan | None = innermost
+        while parent is not None:
+            if parent.run_id in (event.run_id, event.parent_id):
                 return innermost
-            around = around.around
-        known = (self.find(run_id, SpanKind.RUN) for run_id in (event.run_id, event.parent_id) if run_id)
-        return next(filter(None, known), innermost)
+            parent = parent.parent
+        run_spans = (self.find(run_id, SpanKind.RUN) for run_id in (event.run_id, event.parent_id) if run_id)
+        return next(filter(None, run_spans), innermost)
 
     def remove(self, span: S) -> tuple[S, ...]:
         """Remove a span that has ended, and return it behind those inside it that end with it."""
-        children = [known for child in span.children if (known := self._by_id.get(child.id)) is not None]
+        children = [open_child for child in span.children if (open_child := self._by_id.get(child.id)) is not None]
         inside = tuple(one for child in children for one in self.remove(child))
         span.is_ended = True
-        if span.around is not None and span in span.around.children:
-            span.around.children.remove(span)
+        if span.parent is not None and span in span.parent.children:
+            span.parent.children.remove(span)
         self._by_id.pop(span.id, None)
         siblings = self._by_run.get(span.run_id, [])
         if span in siblings:

@@ -27,7 +27,7 @@ class GuardrailRegistry:
     """Named guardrails of this process; each kind has its own names."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[GuardrailKind, str], AnyGuardrail] = {}
+        self._guardrails: dict[tuple[GuardrailKind, str], AnyGuardrail] = {}
 
     def register(self, name: str, guardrail: G) -> G:
         """Register a guardrail by name.
@@ -35,15 +35,15 @@ class GuardrailRegistry:
         Raises:
             ConfigurationError: when another guardrail has it. The same function, loaded again, takes its own place.
         """
-        known = self._known.get((guardrail.kind, name))
-        if known is not None and not _is_same(known.source, guardrail.source):
+        registered = self._guardrails.get((guardrail.kind, name))
+        if registered is not None and not _is_same(registered.source, guardrail.source):
             raise ConfigurationError(
                 f"The {describe_guardrail(guardrail.kind, name)} is registered already, with "
-                f"{_format_location(known.source)}; choose "
+                f"{_format_location(registered.source)}; choose "
                 f"another name for {_format_location(guardrail.source)}."
             )
         named = replace(guardrail, name=name, registered=name)
-        self._known[guardrail.kind, name] = named
+        self._guardrails[guardrail.kind, name] = named
         return named
 
     def find(self, kind: type[G], name: str) -> G:
@@ -52,7 +52,7 @@ class GuardrailRegistry:
         Raises:
             ConfigurationError: when no guardrail has the name.
         """
-        guardrail = self._known.get((kind.kind, name))
+        guardrail = self._guardrails.get((kind.kind, name))
         if isinstance(guardrail, kind):
             return guardrail
         names = self.names(kind.kind)
@@ -65,20 +65,20 @@ class GuardrailRegistry:
 
     def names(self, kind: GuardrailKind) -> tuple[str, ...]:
         """Return the names of all guardrails of a kind, sorted."""
-        return tuple(sorted(name for known, name in self._known if known == kind))
+        return tuple(sorted(name for registered_kind, name in self._guardrails if registered_kind == kind))
 
     def unregister(self, kind: GuardrailKind, name: str) -> None:
         """Remove a name; agents that have the guardrail keep it."""
-        self._known.pop((kind, name), None)
+        self._guardrails.pop((kind, name), None)
 
     @contextmanager
     def isolate(self) -> Iterator[None]:
         """Start with an empty registry, and restore the previous names at the end, for tests."""
-        known, self._known = self._known, {}
+        saved_guardrails, self._guardrails = self._guardrails, {}
         try:
             yield
         finally:
-            self._known = known
+            self._guardrails = saved_guardrails
 
 
 registry = GuardrailRegistry()
@@ -120,16 +120,16 @@ def tool_output(name: str) -> ToolOutputGuardrail:
     return registry.find(ToolOutputGuardrail, name)
 
 
-def _is_same(known: object, new: object) -> bool:
+def _is_same(registered: object, new: object) -> bool:
     """Return whether two guardrails are the same, or the same definition in a module that was loaded again."""
-    if known is new:
+    if registered is new:
         return True
-    if not isinstance(new, FunctionType | type) or _format_location(known) != _format_location(new):
+    if not isinstance(new, FunctionType | type) or _format_location(registered) != _format_location(new):
         return False
-    if isinstance(known, FunctionType) and isinstance(new, FunctionType) and "<" in new.__qualname__:
+    if isinstance(registered, FunctionType) and isinstance(new, FunctionType) and "<" in new.__qualname__:
         # What an inner function closes over makes it another: max_length(10) is not max_length(20).
-        return _get_closure(known) == _get_closure(new)
-    return type(known) is type(new)
+        return _get_closure(registered) == _get_closure(new)
+    return type(registered) is type(new)
 
 
 def _format_location(source: object) -> str:

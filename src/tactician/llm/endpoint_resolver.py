@@ -238,10 +238,10 @@ class EndpointResolver:
 
         The provider of a model that nothing serves is empty.
         """
-        known = {name for entry in self.list_entries() for name in (entry.name, entry.full_name)}
+        entry_names = {name for entry in self.list_entries() for name in (entry.name, entry.full_name)}
         entries: dict[str, ModelEntry] = {}
         for name, origin in self._list_named_models():
-            if name not in known:
+            if name not in entry_names:
                 entries.setdefault(name, ModelEntry(name, self._find_provider_name(name), origin))
         return tuple(entries.values())
 
@@ -320,10 +320,10 @@ class EndpointResolver:
         if find_base_url("openai", self._environment):
             return "openai"
         entries = (*self._list_entries(kind), *self._provider_entries(kind))
-        known = ", ".join(dict.fromkeys(entry.name for entry in entries)) or "none"
+        entry_names = ", ".join(dict.fromkeys(entry.name for entry in entries)) or "none"
         hint = did_you_mean(name, [entry.name.removeprefix(f"{entry.provider}:") for entry in entries])
         raise UnknownModelError(
-            f"Nothing serves the model {name!r}{kind.purpose}.{hint} Known here: {known}; "
+            f"Nothing serves the model {name!r}{kind.purpose}.{hint} Known here: {entry_names}; "
             f"or name its provider, as in {kind.examples}."
         )
 

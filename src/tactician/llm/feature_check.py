@@ -53,8 +53,10 @@ class FeatureCheck:
                 remedy = self.native_tools_remedy if feature in request.options.native_tools else ""
                 raise UnsupportedFeatureError(self.instance, feature, self.supported, remedy=remedy)
             if self.mode == "warn":
-                known = ", ".join(sorted(self.supported)) or "none"
-                _logger.warning("%s does not support %s (it supports: %s); left out", self.instance, feature, known)
+                feature_names = ", ".join(sorted(self.supported)) or "none"
+                _logger.warning(
+                    "%s does not support %s (it supports: %s); left out", self.instance, feature, feature_names
+                )
         tools, json_schema = "function_calling" in self.supported, "structured_output" in self.supported
         return adapt_request(_without(request, missing), Features(tools=tools, json_schema=json_schema))
 

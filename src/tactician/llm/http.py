@@ -54,7 +54,7 @@ async def http_session() -> ClientSession:
 
 async def _forget_closed_loops() -> None:
     """Close the sessions of loops that were closed without `shutdown_asyncgens`: these would hold their sockets."""
-    for loop in [known for known in tuple(_sessions) if known.is_closed()]:
+    for loop in [event_loop for event_loop in tuple(_sessions) if event_loop.is_closed()]:
         if (forgotten := _sessions.pop(loop, None)) is not None:
             with suppress(RuntimeError, ValueError):  # a search for an address that never ended is of that loop, too
                 await forgotten[0].close()
@@ -108,8 +108,8 @@ async def _exchange(
     url: str, data: bytes | FormData, headers: Mapping[str, str], seconds: float, model: str, limit: int
 ) -> object:
     try:
-        known = _sessions.get(asyncio.get_running_loop())
-        session = await http_session() if known is None else known[0]
+        open_session = _sessions.get(asyncio.get_running_loop())
+        session = await http_session() if open_session is None else open_session[0]
         post = session.post(url, data=data, headers=headers, timeout=_limit_connecting(seconds), allow_redirects=False)
         try:
             with LimitedCall(_limit_total(seconds)):

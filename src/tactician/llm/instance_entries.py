@@ -182,12 +182,12 @@ def _concurrencies(raw: Raw, models: tuple[str, ...], mistakes: Mistakes) -> dic
 
 def _kinds(raw: Raw, models: tuple[str, ...], mistakes: Mistakes) -> dict[str, KindName]:
     kinds: dict[str, KindName] = {}
-    known = ", ".join(KIND_NAMES)
-    form = f'the kinds of models ({known}), as in {{"bge-m3": "embeddings"}}'
+    kind_names = ", ".join(KIND_NAMES)
+    form = f'the kinds of models ({kind_names}), as in {{"bge-m3": "embeddings"}}'
     for model, named in _by_model(raw, "kinds", "kind", form, models, mistakes):
         kind = next((kind for kind in KIND_NAMES if kind == named), None)
         if kind is None:
-            mistakes.add(f"is not one of {known}", "kinds", model)
+            mistakes.add(f"is not one of {kind_names}", "kinds", model)
         else:
             kinds[model] = kind
     return kinds

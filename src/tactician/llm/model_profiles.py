@@ -90,8 +90,8 @@ class ModelProfiles:
         """Return the features and the dialect of a model, which override its provider's."""
         values: Mapping[str, Any] = self.find_values(provider, model, instance)
         spoken = replace(dialect, **{name: values[name] for name in _DIALECT & values.keys()})
-        known = replace(features, **{name: values[name] for name in _FEATURES & values.keys()})
-        return replace(known, temperature=spoken.temperature), spoken
+        known_features = replace(features, **{name: values[name] for name in _FEATURES & values.keys()})
+        return replace(known_features, temperature=spoken.temperature), spoken
 
 
 def parse_profiles(tables: Sequence[Mapping[str, object]]) -> ModelProfiles:
@@ -125,8 +125,8 @@ def _values(profile: ModelProfile, place: str, problems: Problems) -> dict[str, 
         problems.add('name the models, as in match = "my-model*"', "match", file=place)
     for name, value in profile.values.items():
         if name not in _FEATURES | _DIALECT:
-            known = ", ".join(sorted(_FEATURES | _DIALECT))
-            problems.add(f"a profile has no such field; it has {known}", name, file=place)
+            field_names = ", ".join(sorted(_FEATURES | _DIALECT))
+            problems.add(f"a profile has no such field; it has {field_names}", name, file=place)
             continue
         try:
             values[name] = _adapter(name).validate_python(value)

@@ -110,8 +110,8 @@ def check_provider_kind(provider: str, kind: str, serving: Iterable[str]) -> Non
     Raises:
         ConfigurationError: when the provider does not serve the kind.
     """
-    if provider in PROVIDERS and provider not in (known := tuple(serving)):
-        raise ConfigurationError(f"{provider} serves no {kind}; those that do are {', '.join(known)}")
+    if provider in PROVIDERS and provider not in (served_providers := tuple(serving)):
+        raise ConfigurationError(f"{provider} serves no {kind}; those that do are {', '.join(served_providers)}")
 
 
 # Access from environment variables.
@@ -276,12 +276,12 @@ def _provider_at(base_url: str, spoken: str, is_azure: bool) -> Provider:
     return IN_FORMAT[spoken]
 
 
-def _path(path: str, own: str) -> str:
+def _path(path: str, provider_path: str) -> str:
     """Return the path of a base URL, extended by the parts of the format's path that it lacks."""
-    last = own.rpartition("/v1")[2]
+    last = provider_path.rpartition("/v1")[2]
     if path.endswith(last):
         return path
-    return join_url(path or ("/v1" if last == own else ""), own)
+    return join_url(path or ("/v1" if last == provider_path else ""), provider_path)
 
 
 def _check_enabled(name: str, environment: Mapping[str, str], problems: Problems) -> None:

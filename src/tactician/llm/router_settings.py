@@ -56,8 +56,8 @@ def _find_router_field(variable: str, text: str, problems: Problems) -> str | No
     name = variable.removeprefix(ROUTER_PREFIX).lower()
     if name in RouterSettings.model_fields:
         return name
-    known = [f"{ROUTER_PREFIX}{field.upper()}" for field in RouterSettings.model_fields]
-    problems.add(f"there is no such setting.{did_you_mean(variable, known)}", file=variable)
+    variable_names = [f"{ROUTER_PREFIX}{field.upper()}" for field in RouterSettings.model_fields]
+    problems.add(f"there is no such setting.{did_you_mean(variable, variable_names)}", file=variable)
     return None
 
 

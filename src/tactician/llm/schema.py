@@ -128,10 +128,12 @@ def _strip_value(value: object, keywords: frozenset[str]) -> object:
 
 def hoist_definitions(schema: JsonSchema, prefix: str, definitions: dict[str, object]) -> dict[str, object]:
     """Return the schema for use inside another: its `$defs` move to `definitions`, with prefixed names."""
-    own = schema.get("$defs")
-    if not isinstance(own, dict):
+    nested_definitions = schema.get("$defs")
+    if not isinstance(nested_definitions, dict):
         return dict(schema)
-    definitions.update({f"{prefix}{name}": _prefix_references(inner, prefix) for name, inner in own.items()})
+    definitions.update(
+        {f"{prefix}{name}": _prefix_references(inner, prefix) for name, inner in nested_definitions.items()}
+    )
     return {name: _prefix_reference(name, value, prefix) for name, value in schema.items() if name != "$defs"}
 
 

@@ -40,8 +40,8 @@ class TimeLimit:
     def _add(self, loop: asyncio.AbstractEventLoop) -> _Timer:
         """Add the timer of a loop, and forget loops that ended in the middle of calls: these hold their loop."""
         with self._lock:
-            for known in [known for known in self._timers if known.is_closed()]:
-                del self._timers[known]
+            for event_loop in [event_loop for event_loop in self._timers if event_loop.is_closed()]:
+                del self._timers[event_loop]
             timer = self._timers[loop] = _Timer(loop, self.clock)
             return timer
 

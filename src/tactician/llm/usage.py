@@ -254,14 +254,14 @@ def find_price(model: str, prices: Mapping[str, ModelPrice], instance: str = "")
     return prices[max(fitting, key=len)] if fitting else None
 
 
-def calculate_cost(model: str, usage: Usage, own: ModelPrice | None = None, answered_by: str = "") -> float | None:
+def calculate_cost(model: str, usage: Usage, price: ModelPrice | None = None, answered_by: str = "") -> float | None:
     """Return the US dollars for the usage of a model named `instance:model`, at its own price or the listed price.
 
     The listed price is for the model that answered, else for the requested name, which may be a deployment's.
     The result is `None` if no price is known. Models in this process, at Ollama and in Docker are free.
     """
-    if own is not None:
-        return own.calculate_cost(usage)
+    if price is not None:
+        return price.calculate_cost(usage)
     instance, colon, name = model.partition(":")
     if instance in _FREE:
         return 0.0
@@ -290,7 +290,7 @@ def _look_up_cost(instance: str, model: str, usage: Usage) -> float | None:
         cache_write_tokens=usage.cache_write_tokens / requests,
     )
     try:
-        known = provider if provider in _list_priced_providers() else None
-        return float(calc_price(counted, model_ref=model, provider_id=known).total_price) * requests
+        priced_provider = provider if provider in _list_priced_providers() else None
+        return float(calc_price(counted, model_ref=model, provider_id=priced_provider).total_price) * requests
     except (LookupError, ValueError):
         return None

@@ -115,8 +115,12 @@ class Acceptance(Generic[T]):
         state.conversation.append(UserMessage(f"{sentence} Answer again with the whole, corrected."))
 
     def _count_attempts(self) -> int:
-        own = self._policy.max_attempts
-        return self._context.services.find(AnswerAttempts).settings.attempts if own is None else own
+        policy_attempts = self._policy.max_attempts
+        return (
+            self._context.services.find(AnswerAttempts).settings.attempts
+            if policy_attempts is None
+            else policy_attempts
+        )
 
     def _emit_rejection(self, reason: str) -> None:
         context, state = self._context, self._state

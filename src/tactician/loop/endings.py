@@ -39,7 +39,7 @@ class Ending(Protocol[T_co]):
         """The message to the model after a reply that is not an answer."""
         ...
 
-    def tools(self, own: Toolbox) -> Toolbox:
+    def tools(self, agent_tools: Toolbox) -> Toolbox:
         """Return the visible tools, from the agent's tools and others."""
         ...
 
@@ -62,9 +62,9 @@ class ReplyEnding(Generic[T]):
         self._output = output
         self.spec: OutputSpec | None = output.spec
 
-    def tools(self, own: Toolbox) -> Toolbox:
+    def tools(self, agent_tools: Toolbox) -> Toolbox:
         """Return the tools of the model."""
-        return own
+        return agent_tools
 
     def answer(self, text: str) -> Answer[T]:
         """Return the answer in a reply.
@@ -86,20 +86,20 @@ class AutonomousEnding(Generic[T]):
         self._cached: tuple[Toolbox, Toolbox] | None = None
         self.instructions = ""
 
-    def tools(self, own: Toolbox) -> Toolbox:
+    def tools(self, agent_tools: Toolbox) -> Toolbox:
         """Return the visible tools of the agent, with `task_over` when no other tool ends the turn."""
-        if self._cached is None or self._cached[0] is not own:
-            self._cached = own, self._select_visible(own)
+        if self._cached is None or self._cached[0] is not agent_tools:
+            self._cached = agent_tools, self._select_visible(agent_tools)
         return self._cached[1]
 
-    def _select_visible(self, own: Toolbox) -> Toolbox:
+    def _select_visible(self, agent_tools: Toolbox) -> Toolbox:
         is_shown = self._autonomy.is_visible
-        ends = any(tool.traits.ends_run and is_shown(tool) for tool in own)
+        ends = any(tool.traits.ends_run and is_shown(tool) for tool in agent_tools)
         if ends or self._autonomy.infinite:
             self.instructions = ""
-            return own.with_visible(is_shown)
+            return agent_tools.with_visible(is_shown)
         self.instructions = f"When the task is done, call the tool `{TASK_OVER}` with the final result."
-        return own.with_visible(is_shown, TaskOver(self._output))
+        return agent_tools.with_visible(is_shown, TaskOver(self._output))
 
     def answer(self, text: str) -> Answer[T] | None:
         """Return the answer in a reply; `None` when the model only thinks aloud.

@@ -249,12 +249,12 @@ class TurnState:
         """
         counts = read_counts(data)
         saved = parse_messages(data.get("messages"))
-        known = Conversation() if conversation is None else conversation
+        saved_conversation = Conversation() if conversation is None else conversation
         if part is None:
-            _restore_messages(known, counts["kept"] or 0, saved)
+            _restore_messages(saved_conversation, counts["kept"] or 0, saved)
         else:
-            known.restore_part(saved)
-        state = cls(known, part=part)
+            saved_conversation.restore_part(saved)
+        state = cls(saved_conversation, part=part)
         state._kept = counts["kept"]
         state._adopt(counts, len(saved))
         answers = parse_messages(data.get("answers"))
@@ -282,14 +282,14 @@ class TurnState:
             self.answer = answer
 
 
-def _restore_messages(known: Conversation, count: int, saved: Sequence[Message]) -> None:
+def _restore_messages(saved_conversation: Conversation, count: int, saved: Sequence[Message]) -> None:
     """Add the saved messages of a run that the conversation lacks."""
-    if count > len(known):
+    if count > len(saved_conversation):
         raise StoredStateError(
             f"The run continues a conversation of {format_count(count, 'message')}: pass "
             "it, as in resume(..., conversation=...)."
         )
-    same = count_equal(known.messages[count:], saved)
+    same = count_equal(saved_conversation.messages[count:], saved)
     if same < len(saved):
-        known.rewind(count + same)
-        known.extend(saved[same:])
+        saved_conversation.rewind(count + same)
+        saved_conversation.extend(saved[same:])

@@ -322,8 +322,8 @@ class TurnLoop(Generic[T]):
                     self._create_acceptance().reject("", f"the conversation stays with you, as {debt}")
                     return None
                 messages = self._state.conversation.messages
-                own = self._context.with_model(self._model, self._options)
-                delegated = await hand_over(tool, call, self._name, messages, own)
+                turn_context = self._context.with_model(self._model, self._options)
+                delegated = await hand_over(tool, call, self._name, messages, turn_context)
                 return cast("RunResult[T]", delegated)  # it is of the type that the handoff promises
             if isinstance(tool, TaskOver):
                 return await self._create_acceptance().accept_text(call.arguments)

@@ -53,10 +53,11 @@ class ToolSelection:
         Raises:
             ConfigurationError: when it has none.
         """
-        known = tuple(names)
+        all_names = tuple(names)
         for pattern in (*(self.only or ()), *self.but, *self.approved, *(pattern for pattern, _ in self.types)):
-            if not any(fnmatchcase(name, pattern) for name in known):
-                listed = ", ".join(known) or "none"
+            if not any(fnmatchcase(name, pattern) for name in all_names):
+                listed = ", ".join(all_names) or "none"
                 raise ConfigurationError(
-                    f"The MCP server {server!r} has no tool {pattern!r}.{did_you_mean(pattern, known)} Tools: {listed}."
+                    f"The MCP server {server!r} has no tool {pattern!r}."
+                    f"{did_you_mean(pattern, all_names)} Tools: {listed}."
                 )

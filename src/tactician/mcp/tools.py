@@ -171,10 +171,10 @@ def select_tools(tools: Iterable[McpTool], server: str, selection: ToolSelection
     Raises:
         ConfigurationError: when the server has no tool for a pattern.
     """
-    known = tuple(tools)
-    selection.check(server, (tool.original_name for tool in known))
+    all_tools = tuple(tools)
+    selection.check(server, (tool.original_name for tool in all_tools))
     selected: dict[str, McpTool] = {}
-    for tool in known:
+    for tool in all_tools:
         if selection.takes(tool.original_name):
             renamed = tool.select(selection)
             if selected.setdefault(renamed.name, renamed) is not renamed:

@@ -97,11 +97,11 @@ def explain_missing(world: WorldState, index: ActionIndex, goal: Goal) -> Explan
 
 def explain_idle(world: WorldState, index: ActionIndex, goal: Goal) -> Explanation:
     """Find the action that is nearest to running, when none that can run now serves the goal."""
-    known, required = facts_of(world), goal.conditions.items()
-    waiting = [action for action in index.actions if unmet(action, known)]
+    facts, required = facts_of(world), goal.conditions.items()
+    waiting = [action for action in index.actions if unmet(action, facts)]
     serving = [action for action in waiting if goal == NIRVANA or action.effects.items() & required]
-    nearest = min(serving, key=lambda action: len(unmet(action, known)), default=None)
-    blocked_by = tuple(map(render, unmet(nearest, known))) if nearest else ()
+    nearest = min(serving, key=lambda action: len(unmet(action, facts)), default=None)
+    blocked_by = tuple(map(render, unmet(nearest, facts))) if nearest else ()
     return Explanation(goal, nearest=nearest, blocked_by=blocked_by, obstacle="no single action")
 
 

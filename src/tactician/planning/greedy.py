@@ -108,8 +108,8 @@ class GreedySearch:
 
     def _is_new(self, state: int, weight: int) -> bool:
         """Return whether the state is new, or reached by a lighter way where that counts."""
-        known = self._lightest.get(state)
-        return known is None or (self._haste is not None and weight < known)
+        lightest_weight = self._lightest.get(state)
+        return lightest_weight is None or (self._haste is not None and weight < lightest_weight)
 
     def _choose(self) -> list[_Entry]:
         numbers = [number for number, queue in enumerate(self._queues) if queue]

@@ -46,9 +46,9 @@ def _propagate(masks: Masks, start: int) -> dict[int, int]:
             for need in bits_of(label):
                 label |= before[need]
             for fact in bits_of(adds[action] & ~start):
-                known = before.get(fact)
-                merged = label if known is None else known & label
-                if merged != known:
+                earlier_goals = before.get(fact)
+                merged = label if earlier_goals is None else earlier_goals & label
+                if merged != earlier_goals:
                     before[fact] = merged
                     changed |= fact
                     reached |= fact

@@ -70,7 +70,7 @@ class _Family:
 
     def sort(self, state: int) -> int:
         """Return the state after swaps that bring the situations of the objects in order."""
-        signatures = [known[state & mask] for mask, known, _ in self._objects]
+        signatures = [object_signatures[state & mask] for mask, object_signatures, _ in self._objects]
         ordered = sorted(signatures)
         if ordered == signatures:
             return state
@@ -104,10 +104,10 @@ class _Situations(dict[int, int]):
         return _remember(self, signature, situation)
 
 
-def _remember(known: dict[int, int], key: int, value: int) -> int:
-    if len(known) >= _MOST_REMEMBERED:
-        known.clear()
-    known[key] = value
+def _remember(signatures: dict[int, int], key: int, value: int) -> int:
+    if len(signatures) >= _MOST_REMEMBERED:
+        signatures.clear()
+    signatures[key] = value
     return value
 
 
@@ -137,8 +137,8 @@ class _FamilyFinder:
 
     def _unlike(self, first: int, others: Iterable[int]) -> list[int]:
         """Return the facts that are not in the same place as the first, in another object of its family."""
-        places, own = self._places, self._places.get(first, set())
-        return [other for other in others if own.isdisjoint(places.get(other, ()))]
+        places, first_places = self._places, self._places.get(first, set())
+        return [other for other in others if first_places.isdisjoint(places.get(other, ()))]
 
     def _add(self, objects: list[_Object]) -> None:
         for value in objects:

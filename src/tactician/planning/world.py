@@ -93,8 +93,8 @@ class WorldState(Mapping[str, ConditionValue]):
 
     def satisfies(self, conditions: Mapping[str, bool]) -> bool:
         """Return True if all these conditions have the requested values."""
-        own = self._conditions
-        return all(own.get(name) == value for name, value in conditions.items())
+        world_conditions = self._conditions
+        return all(world_conditions.get(name) == value for name, value in conditions.items())
 
     def with_(self, conditions: Mapping[str, ConditionValue] | None = None, /, **named: ConditionValue) -> WorldState:
         """Return a copy in which these conditions have these values."""

@@ -71,10 +71,10 @@ async def rank_candidates(
 def _create_ranking_type(names: tuple[str, ...]) -> type[RootModel[list[Ranked]]]:
     """Create the type of a ranking of these names."""
     # Names that are known at runtime only make a type for pydantic, and none for mypy.
-    known = cast("type[str]", getitem(Literal, names))
+    name_type = cast("type[str]", getitem(Literal, names))
     entry = create_model(
         "Ranked",
-        name=(known, ...),
+        name=(name_type, ...),
         confidence=(Annotated[float, Field(ge=0, le=1)], ...),
         reason=(str, ""),
     )

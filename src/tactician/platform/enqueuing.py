@@ -51,8 +51,8 @@ class Enqueuer:
         if not self._services.is_durable:
             raise ConfigurationError("A platform needs a store for workers to find runs: Platform(store=...)")
         key, options = settings.get("idempotency_key"), settings.get("options")
-        if (known := await self._find_enqueued(key)) is not None:
-            return known
+        if (enqueued_run := await self._find_enqueued(key)) is not None:
+            return enqueued_run
         objects = with_named(objects, settings.get("named"))
         runnable = self._registry.admit(agent)
         context, spec = self._create_context(runnable, settings), planned_spec(runnable)
@@ -75,9 +75,9 @@ class Enqueuer:
         try:
             return (await enqueue_run(record, value, context, input_types=types)).run_id
         except RunConflictError:
-            if (known := await self._find_enqueued(key)) is None:
+            if (enqueued_run := await self._find_enqueued(key)) is None:
                 raise
-            return known
+            return enqueued_run
 
     def _create_context(self, runnable: Runnable, settings: EnqueueOptions) -> RunContext:
         context, user = self._context(), settings.get("user")

@@ -56,12 +56,12 @@ class Forker:
 
     async def _prepare_process(self, fork: Fork, objects: Objects, input: Input, context: RunContext) -> None:
         agent, tree = self._lookup.find_agent(fork.source), fork.state.tree
-        own = replace(context, run_id=fork.run_id, path=(agent.name,), checkpoint=tree)
+        fork_context = replace(context, run_id=fork.run_id, path=(agent.name,), checkpoint=tree)
         if input is not None:
             options = read_origin(tree.data).options
             board = await create_board(self._store, agent, options)
-            AgentProcess.create(agent, (*list_input_objects(input), *objects), own, options, None, board)
+            AgentProcess.create(agent, (*list_input_objects(input), *objects), fork_context, options, None, board)
             return
         renew_processes(tree, fork.run_id)
         if objects:
-            add_inputs(AgentProcess.restore(agent, own).blackboard, objects, agent, own.clock)
+            add_inputs(AgentProcess.restore(agent, fork_context).blackboard, objects, agent, fork_context.clock)

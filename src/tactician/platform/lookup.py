@@ -104,8 +104,8 @@ class RunLookup:
 
     async def all(self) -> list[AgentProcess]:
         """Return the processes that are known here, oldest first, as they stand."""
-        known = [self.processes.find(process.id) for process in self.processes.all()]
-        processes = [await self._find_current(process) for process in known if process is not None]
+        live_processes = [self.processes.find(process.id) for process in self.processes.all()]
+        processes = [await self._find_current(process) for process in live_processes if process is not None]
         processes += [await self._find_stored(process_id) for process_id in self.processes.list_stored()]
         return sorted((process for process in processes if process is not None), key=attrgetter("began_at"))
 

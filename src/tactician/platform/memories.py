@@ -75,8 +75,8 @@ class _Memory:
 
     def add(self, fresh: Sequence[_Finding]) -> _Memory:
         """Return the memory with what is not in it yet."""
-        known = [_identify(finding) for finding in self.findings]
-        return _Memory((*self.findings, *(finding for finding in fresh if _identify(finding) not in known)))
+        finding_keys = [_identify(finding) for finding in self.findings]
+        return _Memory((*self.findings, *(finding for finding in fresh if _identify(finding) not in finding_keys)))
 
 
 class Memories:
@@ -172,9 +172,9 @@ async def _change(store: DocumentStore, memory_id: str, change: Callable[[_Memor
     """
     for attempt in range(_ATTEMPTS):
         stored = await store.load(_COLLECTION, memory_id)
-        known = _read(stored)
-        memory = change(known)
-        if len(memory.findings) == len(known.findings):
+        stored_memory = _read(stored)
+        memory = change(stored_memory)
+        if len(memory.findings) == len(stored_memory.findings):
             return
         with translate_json_errors(f"The memory {memory_id!r}"):
             body = memory if store.keeps_objects else memory.to_json()

@@ -46,7 +46,7 @@ class Processes:
         self._limit = limit
         self._is_durable = is_durable
         self._wake = wake
-        self._known: WeakValueDictionary[str, AgentProcess] = WeakValueDictionary()
+        self._awake: WeakValueDictionary[str, AgentProcess] = WeakValueDictionary()
         self._running: dict[str, AgentProcess] = {}
         self._idle: dict[str, IdleProcess] = {}
         self._resting: OrderedDict[str, AgentProcess | StoredProcess] = OrderedDict()
@@ -54,12 +54,12 @@ class Processes:
     def add(self, process: AgentProcess) -> None:
         """Note a process that is about to run, in place of the process that had its id before."""
         self._forget(process.id)
-        self._known[process.id] = self._running[process.id] = process
+        self._awake[process.id] = self._running[process.id] = process
         process.on_rest = self.rest
 
     def rest(self, process: AgentProcess) -> None:
         """Note that a process has run as far as it can, in this program or another."""
-        if self._known.get(process.id) is not process:
+        if self._awake.get(process.id) is not process:
             return
         if process.status is ProcessStatus.RUNNING and not self._is_durable:  # somebody makes single steps
             return
@@ -74,11 +74,11 @@ class Processes:
 
     def find(self, process_id: str) -> AgentProcess | None:
         """Return the process with the id, if it is here; see `find_stored` for processes that are in the store only."""
-        known = self._known.get(process_id)
-        if known is None and (idle := self._idle.get(process_id)) is not None:
-            known = self._known[process_id] = self._wake(idle)
-            known.on_rest = self.rest
-        return known
+        process = self._awake.get(process_id)
+        if process is None and (idle := self._idle.get(process_id)) is not None:
+            process = self._awake[process_id] = self._wake(idle)
+            process.on_rest = self.rest
+        return process
 
     def find_stored(self, process_id: str) -> StoredProcess | None:
         """Return what the store does not have of a process that is in the store only."""
@@ -88,19 +88,19 @@ class Processes:
     def forget(self, process_id: str) -> None:
         """Forget a process: it was deleted."""
         self._forget(process_id)
-        self._known.pop(process_id, None)
+        self._awake.pop(process_id, None)
 
     def all(self) -> list[AgentProcess | IdleProcess]:
         """Return all that are here, oldest first."""
-        idle = [process for process in self._idle.values() if process.id not in self._known]
-        return sorted((*self._known.values(), *idle), key=attrgetter("began_at"))
+        idle = [process for process in self._idle.values() if process.id not in self._awake]
+        return sorted((*self._awake.values(), *idle), key=attrgetter("began_at"))
 
     def list_stored(self) -> list[str]:
         """Return the ids of the last ones that wait in the store, and are not here."""
         return [
             process_id
             for process_id, process in self._resting.items()
-            if isinstance(process, StoredProcess) and process_id not in self._known
+            if isinstance(process, StoredProcess) and process_id not in self._awake
         ]
 
     def _forget(self, process_id: str) -> None:

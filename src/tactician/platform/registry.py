@@ -145,8 +145,8 @@ class Registry:
     def not_found(self, name: str) -> AgentNotFoundError:
         """Return the error for a name that nothing has."""
         hint = did_you_mean(name, (*self._agents, *self._ids))
-        known = ", ".join(self._agents) or "none"
-        return AgentNotFoundError(f"No agent is registered as {name!r}.{hint} Registered: {known}.")
+        agent_names = ", ".join(self._agents) or "none"
+        return AgentNotFoundError(f"No agent is registered as {name!r}.{hint} Registered: {agent_names}.")
 
     def runnable(self, agent: object) -> Runnable:
         """Return a Runnable by its name, or the Runnable itself.
@@ -202,9 +202,9 @@ class Registry:
         if producers := [aimed for spec in specs if (aimed := spec.towards(output_type)) is not None]:
             return producers
         kinds = {kind.__name__ for spec in specs for goal in spec.goals for kind in goal.output_types}
-        known = ", ".join(sorted(kinds)) or "nothing"
+        kind_names = ", ".join(sorted(kinds)) or "nothing"
         raise AgentNotFoundError(
-            f"No registered agent yields {add_article(output_type.__name__)}. The registered goals yield: {known}."
+            f"No registered agent yields {add_article(output_type.__name__)}. The registered goals yield: {kind_names}."
         )
 
     def assemble_towards(self, output_type: type) -> list[PlannedAgentSpec]:
@@ -263,8 +263,8 @@ def _as_one(errors: list[DeclarationError]) -> DeclarationError:
 
 def agent_id(agent: Runnable) -> str:
     """Return the id of an agent: its own, else its name in snake case."""
-    own = getattr(agent, "id", None)
-    return own if isinstance(own, str) and own else snake_case(agent.name)
+    given_id = getattr(agent, "id", None)
+    return given_id if isinstance(given_id, str) and given_id else snake_case(agent.name)
 
 
 def _check_free(agent: Runnable, others: Iterable[Runnable], reserved: Iterable[str]) -> None:

@@ -122,11 +122,11 @@ def _find_several(goal: GoalSpec, agent: PlannedAgentSpec) -> tuple[StartInput, 
     """Return the fewest objects from which the goal may be reached, among those that no action gives."""
     facts, types = _list_effects(agent), _list_inputs(agent)
     needed = {label: kind for label, kind in types.items() if label not in facts}
-    known = facts | types.keys()
+    reachable_facts = facts | types.keys()
 
     def is_enough(labels: Iterable[str]) -> bool:
         there = {name for label in labels for name in _list_fulfilled(label, types)}
-        return _may_reach(goal, agent, there, known)
+        return _may_reach(goal, agent, there, reachable_facts)
 
     if not is_enough(needed):
         return None
@@ -168,16 +168,16 @@ def _types_leading_to(goal: GoalSpec, agent: PlannedAgentSpec) -> Iterator[type]
             yield kind
 
 
-def _may_reach(goal: GoalSpec, agent: PlannedAgentSpec, there: set[str], known: set[str]) -> bool:
+def _may_reach(goal: GoalSpec, agent: PlannedAgentSpec, there: set[str], reachable_facts: set[str]) -> bool:
     left, facts = list(agent.plannable), set(there)
-    while ready := [action for action in left if _list_open_facts(action.pre, known) <= facts]:
+    while ready := [action for action in left if _list_open_facts(action.pre, reachable_facts) <= facts]:
         facts.update(name for action in ready for name, value in action.effects.items() if value)
         left = [action for action in left if action not in ready]
-    return _list_open_facts(goal.plan.conditions, known) <= facts
+    return _list_open_facts(goal.plan.conditions, reachable_facts) <= facts
 
 
-def _list_open_facts(conditions: Mapping[str, bool], known: set[str]) -> set[str]:
-    return {name for name, value in conditions.items() if value and name in known}
+def _list_open_facts(conditions: Mapping[str, bool], reachable_facts: set[str]) -> set[str]:
+    return {name for name, value in conditions.items() if value and name in reachable_facts}
 
 
 def _inline_root(schema: dict[str, object]) -> dict[str, object]:

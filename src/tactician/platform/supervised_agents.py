@@ -79,8 +79,8 @@ def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) 
         StoredStateError: when the stored description cannot be read.
     """
     recipe = _read_recipe(record)
-    known = {name: agents[name] for name in recipe.within if name in agents}
-    parts = {name: spec for name, agent in known.items() if (spec := planned_spec(agent)) is not None}
+    allowed_agents = {name: agents[name] for name in recipe.within if name in agents}
+    parts = {name: spec for name, agent in allowed_agents.items() if (spec := planned_spec(agent)) is not None}
     kind = _list_outputs(parts.values()).get(recipe.output_type)
     if missing := [name for name in recipe.within if name not in parts]:
         raise AgentNotFoundError(

@@ -289,6 +289,6 @@ class Driver:
         why = explain_stuck(execution.agent, state, await self.observe())
         if state.blackboard.size > size:
             why = "handle_stuck has added an object, but has not returned True, so nothing was planned again."
-        known = ", ".join(type(value).__name__ for value in state.blackboard.objects) or "nothing"
+        type_names = ", ".join(type(value).__name__ for value in state.blackboard.objects) or "nothing"
         status = ProcessStatus.STUCK if conversation is None else ProcessStatus.RESTING
-        state.end(status, f"{why} On the blackboard: {known}.")
+        state.end(status, f"{why} On the blackboard: {type_names}.")

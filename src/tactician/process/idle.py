@@ -48,8 +48,8 @@ class IdleProcess:
         name = self.agent.name
         checkpoint = Checkpoint.restore(name, SavedCheckpoint(data={}, children=self.progress or {}))
         restore_spent(checkpoint, Spent(usage=[], turns=self.turns, seconds=self.seconds, actions=self.actions))
-        own = outer.child(name)
-        return replace(own, run_id=self.id, root_id=self.id, tally=self.tally, checkpoint=checkpoint)
+        child = outer.child(name)
+        return replace(child, run_id=self.id, root_id=self.id, tally=self.tally, checkpoint=checkpoint)
 
     @property
     def parent_id(self) -> None:

@@ -107,11 +107,11 @@ def with_named(objects: Iterable[object], named: Named | None) -> tuple[object, 
     Raises:
         ConfigurationError: when no parameter has a name.
     """
-    known = named or {}
-    for name in known:
+    named_objects = named or {}
+    for name in named_objects:
         if not _is_name(name):
             raise ConfigurationError(f"{name!r} is not a valid name for an object: use the name of a parameter")
-    return (*objects, *(Bound(value, name) for name, value in known.items()))
+    return (*objects, *(Bound(value, name) for name, value in named_objects.items()))
 
 
 def _is_name(name: object) -> bool:

@@ -409,8 +409,10 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
 
     @override
     def is_run_by(self, task: asyncio.Task[object] | None) -> bool:
-        own = self._runner.task
-        return own is not None and (task is own or any(child.is_run_by(task) for child in self._inside.values()))
+        runner_task = self._runner.task
+        return runner_task is not None and (
+            task is runner_task or any(child.is_run_by(task) for child in self._inside.values())
+        )
 
     def mark_ended(self, status: ProcessStatus, failure: str | None) -> None:
         """Note that the process has ended in its store, without a step that says so."""

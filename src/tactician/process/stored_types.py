@@ -122,21 +122,21 @@ def upgrades(kind: type, *, from_version: int) -> Callable[[F], F]:
         raise DeclarationError(f"@upgrades({kind!r})", [f"{kind!r} is not a class; write the class itself"])
 
     def mark(function: F) -> F:
-        known = _get_upgrades(kind)
-        if problems := [*_check_number(from_version, known), *_check_upgrade(function)]:
+        upgrades_of_kind = _get_upgrades(kind)
+        if problems := [*_check_number(from_version, upgrades_of_kind), *_check_upgrade(function)]:
             place = f"@upgrades(from_version={from_version!r})"
             raise DeclarationError(kind.__name__, [f"{place}: {problem}" for problem in problems])
-        setattr(kind, _UPGRADES, {**known, from_version: function})
+        setattr(kind, _UPGRADES, {**upgrades_of_kind, from_version: function})
         return function
 
     return mark
 
 
-def _check_number(version: object, known: Mapping[int, Upgrade]) -> Iterator[str]:
-    following = len(known) + 1
+def _check_number(version: object, upgrades_by_number: Mapping[int, Upgrade]) -> Iterator[str]:
+    following = len(upgrades_by_number) + 1
     if type(version) is not int or version < 1:
         yield f"versions count from 1; write from_version={following}"
-    elif version in known:
+    elif version in upgrades_by_number:
         yield f"another function has this number; write from_version={following}"
     elif version > following:
         yield f"nothing upgrades version {following}; declare that upgrade above, or write from_version={following}"

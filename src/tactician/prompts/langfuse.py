@@ -85,7 +85,7 @@ class LangfusePrompts:
         self._seconds = seconds
         self._timeout = timeout
         self._clock = clock
-        self._known: dict[tuple[str, ...], tuple[float, str]] = {}
+        self._templates: dict[tuple[str, ...], tuple[float, str]] = {}
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
@@ -121,21 +121,21 @@ class LangfusePrompts:
 
     async def _load_template(self, name: str, filters: Mapping[str, str]) -> str:
         now, key = self._clock.monotonic(), (name, *filters, *filters.values())
-        known = self._known.get(key)
-        if known is not None:
-            if now - known[0] < self._seconds:
-                return known[1]
-            self._known[key] = now, known[1]  # while a run fetches it, others use the old prompt
+        cached_template = self._templates.get(key)
+        if cached_template is not None:
+            if now - cached_template[0] < self._seconds:
+                return cached_template[1]
+            self._templates[key] = now, cached_template[1]  # while a run fetches it, others use the old prompt
         try:
             text = await self._fetch(name, filters)
         except ConnectionError as error:
-            if known is not None:
-                return known[1]
+            if cached_template is not None:
+                return cached_template[1]
             raise ConfigurationError(f"The prompt {name!r} cannot be loaded from {self.host}: {error}.") from None
         except ConfigurationError:
-            self._known.pop(key, None)
+            self._templates.pop(key, None)
             raise
-        self._known[key] = now, text
+        self._templates[key] = now, text
         return text
 
     async def _fetch(self, name: str, filters: Mapping[str, str]) -> str:
@@ -176,12 +176,12 @@ class LangfusePrompts:
 
 
 def _select_version(name: str, filters: Mapping[str, str]) -> Mapping[str, str]:
-    known = {key: value for key in _ASKED_FOR if (value := filters.get(key))}
-    if len(known) > 1 or not known.get("version", "1").isdecimal():
+    selected = {key: value for key in _ASKED_FOR if (value := filters.get(key))}
+    if len(selected) > 1 or not selected.get("version", "1").isdecimal():
         raise ConfigurationError(
             f"Which version of the prompt {name!r} is meant? Say `label` or `version`, not both; a version is a number."
         )
-    return known
+    return selected
 
 
 def _check_host(host: str) -> str:

@@ -36,12 +36,12 @@ class PromptProviders:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, PromptProvider] = {}
+        self._providers: dict[str, PromptProvider] = {}
         self._settings: Mapping[str, PromptSettings] | None = None
 
     def register(self, name: str, provider: PromptProvider) -> None:
         """Register a provider under a name, in place of any other provider with that name."""
-        self._known[name] = provider
+        self._providers[name] = provider
 
     def find(self, name: str) -> PromptProvider:
         """Return the provider with a name.
@@ -49,10 +49,10 @@ class PromptProviders:
         Raises:
             ConfigurationError: when no provider has the name, or its settings in `tactician.toml` are wrong.
         """
-        if (provider := self._known.get(name)) is not None:
+        if (provider := self._providers.get(name)) is not None:
             return provider
         if (settings := self._load_settings().get(name)) is not None:
-            return self._known.setdefault(name, _create_provider(name, settings))
+            return self._providers.setdefault(name, _create_provider(name, settings))
         hint = did_you_mean(name, self.names)
         raise ConfigurationError(
             f"No provider of prompts is registered as {name!r}.{hint} Registered: {', '.join(self.names) or 'none'}. "
@@ -60,20 +60,20 @@ class PromptProviders:
         )
 
     def __contains__(self, name: object) -> bool:
-        return name in self._known or name in self._load_settings()
+        return name in self._providers or name in self._load_settings()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all providers, sorted."""
-        return tuple(sorted({*self._known, *self._load_settings()}))
+        return tuple(sorted({*self._providers, *self._load_settings()}))
 
     def unregister(self, name: str) -> None:
         """Remove a registered provider. A provider in `tactician.toml` is created again when it is needed."""
-        self._known.pop(name, None)
+        self._providers.pop(name, None)
 
     def clear(self) -> None:
         """Remove all registered providers, and read `tactician.toml` again when it is needed."""
-        self._known.clear()
+        self._providers.clear()
         self._settings = None
 
     def _load_settings(self) -> Mapping[str, PromptSettings]:

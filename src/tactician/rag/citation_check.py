@@ -35,8 +35,8 @@ class CitationCheck:
         cited = find_citations(output)
         if not cited:
             return retry("Cite the chunks that support your answer by their marks.") if self.required else passed()
-        known = {chunk.id for chunk in await self.rag.find_cited_chunks(output, context)}
-        if not (unknown := [chunk_id for chunk_id in cited if chunk_id not in known]):
+        chunk_ids = {chunk.id for chunk in await self.rag.find_cited_chunks(output, context)}
+        if not (unknown := [chunk_id for chunk_id in cited if chunk_id not in chunk_ids]):
             return passed()
         named = ", ".join(unknown[:_MOST_NAMED])
         return retry(f"These citations are of no chunk: {named}. Cite only marks that a search has shown.")

@@ -83,16 +83,16 @@ def number_citations(text: str, chunks: Sequence[Chunk]) -> CitedText:
         text: the text.
         chunks: the chunks that it may cite.
     """
-    known = {chunk.id: chunk for chunk in chunks}
+    chunks_by_id = {chunk.id: chunk for chunk in chunks}
     cited = find_citations(text)
     numbers: dict[tuple[str, tuple[str, ...]], int] = {}
     citations = {
         chunk.id: Citation(numbers.setdefault((chunk.uri, chunk.path), len(numbers) + 1), chunk)
-        for chunk in (known[chunk_id] for chunk_id in cited if chunk_id in known)
+        for chunk in (chunks_by_id[chunk_id] for chunk_id in cited if chunk_id in chunks_by_id)
     }
     numbered = _MARK.sub(lambda match: _format_numbers(_split_ids(match[1]), citations), text)
     return CitedText(
-        numbered, tuple(citations.values()), tuple(chunk_id for chunk_id in cited if chunk_id not in known)
+        numbered, tuple(citations.values()), tuple(chunk_id for chunk_id in cited if chunk_id not in chunks_by_id)
     )
 
 

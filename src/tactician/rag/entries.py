@@ -75,8 +75,8 @@ def create_rag_tools(
         library_like = library() if callable(library) else library
     else:
         library_like = _open_library(path, url, embedder, chunking, vector_weight)
-    known = cast("SearchableLibrary", library_like)  # which RagTools checks
-    return RagTools(name, description, known, _read_scope(scope), cites=cites, max_chars=max_chars)
+    searchable_library = cast("SearchableLibrary", library_like)  # which RagTools checks
+    return RagTools(name, description, searchable_library, _read_scope(scope), cites=cites, max_chars=max_chars)
 
 
 def _open_library(

@@ -126,7 +126,7 @@ def _list_forms(clause: Clause, vocabulary: set[str]) -> frozenset[str]:
     word = drop_accents(clause.words[0].lower())
     match clause.kind:
         case ClauseKind.PREFIX:
-            return frozenset(known for known in vocabulary if known.startswith(word))
+            return frozenset(term for term in vocabulary if term.startswith(word))
         case ClauseKind.FUZZY:
             return frozenset((word, *Vocabulary(vocabulary).find_similar(word)))
         case _:

@@ -240,15 +240,15 @@ class Ingestion:
 
     async def _fetch(self, source: DocumentSource) -> _News | None:
         """Return the content of a document that the library has to read; `None` when it has read it."""
-        options, known = self._options, await self._target.store.find_document(source.uri)
-        if known is not None and options.policy is RefreshPolicy.NEVER:
+        options, stored_document = self._options, await self._target.store.find_document(source.uri)
+        if stored_document is not None and options.policy is RefreshPolicy.NEVER:
             return None
         content = await source.fetch(options.web_limits, SYSTEM_CLOCK)
         fingerprint = self._hash(content.body, content.media.name)
-        is_same = known is not None and known.fingerprint == fingerprint
+        is_same = stored_document is not None and stored_document.fingerprint == fingerprint
         if is_same and options.policy is RefreshPolicy.CHANGED:
             return None
-        return _News(content, fingerprint, is_known=known is not None)
+        return _News(content, fingerprint, is_known=stored_document is not None)
 
     async def _add(self, uri: str, news: _News, parser: ParserProcess) -> None:
         content = news.content
@@ -261,9 +261,9 @@ class Ingestion:
         """Remove the documents whose files are gone from folders."""
         if not folders:
             return
-        known = [record.uri for record in await self._target.store.list_documents() if record.uri not in uris]
+        stored_uris = [record.uri for record in await self._target.store.list_documents() if record.uri not in uris]
         for folder in folders:
-            gone = await in_thread(find_deleted, folder, known)
+            gone = await in_thread(find_deleted, folder, stored_uris)
             if gone and not any(is_inside(folder, uri) for uri in uris):
                 # A drive that is not mounted looks like this too.
                 reason = f"it has no documents now; {len(gone)} of the library are kept"

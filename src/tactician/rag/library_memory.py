@@ -82,46 +82,48 @@ class LibraryMemory:
             expressions: the expressions.
             most: the number up to which chunks are counted; what is more may be an estimate.
         """
-        version, known = await read_version(connection), self._counts
-        if version != known.version or len(known.matches) > _MOST_COUNTS:
+        version, cached_counts = await read_version(connection), self._counts
+        if version != cached_counts.version or len(cached_counts.matches) > _MOST_COUNTS:
             ((total,),) = await connection.fetch("SELECT coalesce(sum(chunks), 0) FROM library_documents")
-            self._counts = known = _Counts(version, total, {})
-        if new := [each for each in expressions if each not in known.matches]:
-            known.matches.update(await connection.count_matches(new, most))
-        return known.matches, known.total
+            self._counts = cached_counts = _Counts(version, total, {})
+        if new := [each for each in expressions if each not in cached_counts.matches]:
+            cached_counts.matches.update(await connection.count_matches(new, most))
+        return cached_counts.matches, cached_counts.total
 
     async def load_words(self, connection: LibraryConnection) -> Vocabulary:
         """Return the words of the library, and some that were in earlier versions."""
         async with connection.refresh_alone():
-            version, known = await read_version(connection), self._words
-            if version != known.version:
-                new = await connection.fetch("SELECT word FROM library_vocabulary WHERE version > $1", known.version)
-                await connection.compute(lambda: known.vocabulary.add(word for (word,) in new))
-                self._words = _Words(version, known.vocabulary)
-            return known.vocabulary
+            version, cached_words = await read_version(connection), self._words
+            if version != cached_words.version:
+                new = await connection.fetch(
+                    "SELECT word FROM library_vocabulary WHERE version > $1", cached_words.version
+                )
+                await connection.compute(lambda: cached_words.vocabulary.add(word for (word,) in new))
+                self._words = _Words(version, cached_words.vocabulary)
+            return cached_words.vocabulary
 
     async def load_vectors(self, connection: LibraryConnection, model: str) -> VectorIndex:
         """Return the vectors of a model."""
         async with connection.refresh_alone():
-            (version, documents), known = await self._load_documents(connection), self._vectors
-            if known is None or known.model != model:
-                known = _Vectors(-1, model, VectorIndex())
-            if version != known.version:
-                vectors = await _refresh_index(connection, known.vectors, model, documents)
-                self._vectors = known = _Vectors(version, model, vectors)
-            return known.vectors
+            (version, documents), cached_vectors = await self._load_documents(connection), self._vectors
+            if cached_vectors is None or cached_vectors.model != model:
+                cached_vectors = _Vectors(-1, model, VectorIndex())
+            if version != cached_vectors.version:
+                vectors = await _refresh_index(connection, cached_vectors.vectors, model, documents)
+                self._vectors = cached_vectors = _Vectors(version, model, vectors)
+            return cached_vectors.vectors
 
     async def _load_documents(self, connection: LibraryConnection) -> _Documents:
-        version, known = await read_version(connection), self._documents
-        if version != known.version:
+        version, cached_documents = await read_version(connection), self._documents
+        if version != cached_documents.version:
             there = {number for (number,) in await connection.fetch("SELECT id FROM library_documents")}
             new = await connection.fetch(
-                "SELECT id, metadata, chunks FROM library_documents WHERE id > $1", known.version
+                "SELECT id, metadata, chunks FROM library_documents WHERE id > $1", cached_documents.version
             )
-            facts = {number: each for number, each in known.facts.items() if number in there}
+            facts = {number: each for number, each in cached_documents.facts.items() if number in there}
             facts |= {number: DocumentFacts(parse_metadata(text), chunks) for number, text, chunks in new}
-            self._documents = known = _Documents(version, facts)
-        return known
+            self._documents = cached_documents = _Documents(version, facts)
+        return cached_documents
 
 
 async def read_version(connection: LibraryConnection) -> int:

@@ -108,8 +108,8 @@ def find_web_type(media_type: str, url_path: str) -> MediaType | None:
         media_type: the media type that the server names.
         url_path: the path of the address, whose ending decides where the server is vague.
     """
-    if (known := _BY_NAME.get(media_type)) is not None:
-        return known
+    if (named_type := _BY_NAME.get(media_type)) is not None:
+        return named_type
     by_ending = find_file_type(url_path) if media_type in _ANY else None
     if by_ending is not None and by_ending.kind is MediaKind.HTML:
         return _BY_NAME["text/html"]

@@ -141,19 +141,19 @@ def _build_root(parts: list[_Part], uri: str, title: str, metadata: Metadata) ->
 
 
 def _build(node: _Node, root: str, path: tuple[str, ...], uri: str, numbers: Iterator[int], parent: str) -> Section:
-    own = f"{root}.s{next(numbers)}"
+    section_id = f"{root}.s{next(numbers)}"
     inner_path = (*path, node.part.title or path[-1])
     text = node.part.text
     if not node.inner:
-        return LeafSection(id=own, uri=uri, path=inner_path, parent_id=parent, text=text)
+        return LeafSection(id=section_id, uri=uri, path=inner_path, parent_id=parent, text=text)
     sections: list[Section] = []
     if text:
         introduction = f"{root}.s{next(numbers)}"
         sections.append(
-            LeafSection(id=introduction, uri=uri, path=(*inner_path, inner_path[-1]), parent_id=own, text=text)
+            LeafSection(id=introduction, uri=uri, path=(*inner_path, inner_path[-1]), parent_id=section_id, text=text)
         )
-    sections += [_build(child, root, inner_path, uri, numbers, own) for child in node.inner]
-    return ContainerSection(id=own, uri=uri, path=inner_path, parent_id=parent, sections=tuple(sections))
+    sections += [_build(child, root, inner_path, uri, numbers, section_id) for child in node.inner]
+    return ContainerSection(id=section_id, uri=uri, path=inner_path, parent_id=parent, sections=tuple(sections))
 
 
 def _nest(parts: list[_Part]) -> list[_Node]:

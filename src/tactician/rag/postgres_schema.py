@@ -80,8 +80,8 @@ async def create_tables(connection: PoolConnectionProxy) -> None:
         ConfigurationError: when another version, or another program, made a table of the same name.
     """
     await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
-    known = await connection.fetch(_FIND_LAYOUT, [*_LAYOUT])
-    if others := sorted(name for name, columns in known if columns != _LAYOUT[name]):
+    table_columns = await connection.fetch(_FIND_LAYOUT, [*_LAYOUT])
+    if others := sorted(name for name, columns in table_columns if columns != _LAYOUT[name]):
         raise ConfigurationError(
             f"The database has tables of a library of another version: {', '.join(others)}. Name another database, or "
             "drop the tables whose names begin with library_ and ingest the documents again."

@@ -36,5 +36,5 @@ class RetrievedChunks(PromptContributor):
 
     def cite(self, *numbers: int) -> str:
         """Return the marks that cite passages by their numbers, without numbers of no passage."""
-        known = (number for number in dict.fromkeys(numbers) if 1 <= number <= len(self.chunks))
-        return " ".join(format_citation(self.chunks[number - 1].id) for number in known)
+        valid_numbers = (number for number in dict.fromkeys(numbers) if 1 <= number <= len(self.chunks))
+        return " ".join(format_citation(self.chunks[number - 1].id) for number in valid_numbers)

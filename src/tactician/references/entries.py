@@ -110,9 +110,11 @@ def describe_entry(
         return {"kind": _find_name(inner.function, getattr(inner.function, "__name__", "a function"))}
     if isinstance(inner, LlmReference) and (late := _describe_late(inner, write_path)) is not None:
         return late
-    own = type(inner)
-    kind = next((name for name, make in kinds.items() if make is own), None) or _find_name(own, own.__name__)
-    return {"kind": kind, **_describe_fields(inner, own)}
+    inner_kind = type(inner)
+    kind = next((name for name, make in kinds.items() if make is inner_kind), None) or _find_name(
+        inner_kind, inner_kind.__name__
+    )
+    return {"kind": kind, **_describe_fields(inner, inner_kind)}
 
 
 def _describe_late(reference: LlmReference, write_path: WritePath) -> dict[str, Data] | None:
@@ -121,8 +123,8 @@ def _describe_late(reference: LlmReference, write_path: WritePath) -> dict[str, 
     fields = port.load().describe(reference, write_path)
     if fields is None:
         return None
-    known = {name: to_jsonable_python(value) for name, value in fields.items() if value is not None}
-    return {"kind": reference.late_kind, **known}
+    settings = {name: to_jsonable_python(value) for name, value in fields.items() if value is not None}
+    return {"kind": reference.late_kind, **settings}
 
 
 def _find_name(value: object, label: str) -> str:
@@ -149,8 +151,10 @@ def _find_kind(kind: str, scope: EntryScope, kinds: Mapping[str, EntryKind], lat
         scope.check_kind(kind)
         return kinds[kind] if kind in kinds else LATE_KINDS[kind].load().create
     if "." not in kind:
-        known = (*kinds, *late)
-        raise ConfigurationError(f"there is no kind {kind!r}; known: {', '.join(known)}{did_you_mean(kind, known)}")
+        all_kinds = (*kinds, *late)
+        raise ConfigurationError(
+            f"there is no kind {kind!r}; known: {', '.join(all_kinds)}{did_you_mean(kind, all_kinds)}"
+        )
     try:
         factory = scope.names.find(kind)
     except NameProblem as error:
@@ -161,19 +165,19 @@ def _find_kind(kind: str, scope: EntryScope, kinds: Mapping[str, EntryKind], lat
 
 
 def _call(make: EntryKind, fields: Mapping[str, Data], scope: EntryScope) -> object:
-    known = inspect.signature(make).parameters
-    named = {_match_name(name, known): value for name, value in fields.items()}
+    parameters = inspect.signature(make).parameters
+    named = {_match_name(name, parameters): value for name, value in fields.items()}
     if refused := [name for name in named if name in _CODE_FIELDS.get(make, ())]:
         raise TypeError(f"only the code of a program can set {refused[0]!r}")
     inspect.signature(make).bind(**named)
     return make(**_create_adapter(make).validate_python(named, context=scope))
 
 
-def _match_name(name: object, known: Mapping[str, object]) -> str:
+def _match_name(name: object, parameters: Mapping[str, object]) -> str:
     """Return the name of a parameter, which entries may write as in JSON: `usageNotes`."""
     text = str(name)
     snake = _CAPITAL.sub(lambda match: f"_{match[1].lower()}", text)
-    return snake if text not in known and snake in known else text
+    return snake if text not in parameters and snake in parameters else text
 
 
 @lru_cache(maxsize=256)
@@ -201,15 +205,15 @@ def _describe_fields(value: object, kind: type) -> dict[str, Data]:
     for name, parameter in inspect.signature(kind).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        own: object = getattr(value, name, getattr(value, f"_{name}", parameter.empty))
-        if own is parameter.empty:
+        field_value: object = getattr(value, name, getattr(value, f"_{name}", parameter.empty))
+        if field_value is parameter.empty:
             raise ConfigurationError(f"{kind.__name__}: no attribute {name!r} has the argument of that name")
-        if own == parameter.default:
+        if field_value == parameter.default:
             continue
         if name in _CODE_FIELDS.get(kind, ()) or _is_code_only(hints.get(name)):
             raise ConfigurationError(f"{kind.__name__}: {name!r} has no JSON form")
         try:
-            fields[name] = cast("JsonValue", to_jsonable_python(own))
+            fields[name] = cast("JsonValue", to_jsonable_python(field_value))
         except PydanticSerializationError as error:
             raise ConfigurationError(f"{kind.__name__}: {name!r} has no JSON form") from error
     return fields

@@ -92,8 +92,8 @@ class PythonApi(LlmReference):
         for source in self._sources:
             if (entry := source.find(name)) is not None:
                 return _format_entry(entry)[:_MAX_TEXT]
-        known = [known for known, _ in self._list_exported()]
-        raise ToolError(f"There is no {name!r} in the API.{did_you_mean(name, known)}")
+        exported_name = [exported_name for exported_name, _ in self._list_exported()]
+        raise ToolError(f"There is no {name!r} in the API.{did_you_mean(name, exported_name)}")
 
     @cached_property
     def _sources(self) -> tuple[PythonSource, ...]:
@@ -116,8 +116,14 @@ class PythonApi(LlmReference):
 
 def _score(entry: ApiEntry, words: set[str]) -> int:
     """Return how many words the entry has; a word in its own name counts most."""
-    own, path, summary = entry.name.rpartition(".")[2].casefold(), entry.name.casefold(), entry.summary.casefold()
-    return sum(8 * (word == own) + 4 * (word in own) + (word in path) + (word in summary) for word in words)
+    short_name, path, summary = (
+        entry.name.rpartition(".")[2].casefold(),
+        entry.name.casefold(),
+        entry.summary.casefold(),
+    )
+    return sum(
+        8 * (word == short_name) + 4 * (word in short_name) + (word in path) + (word in summary) for word in words
+    )
 
 
 def _format_list(entries: dict[ApiEntry, None]) -> str:

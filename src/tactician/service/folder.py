@@ -191,11 +191,13 @@ class AgentFolder:
             AgentFileError: with every mistake in all files.
         """
         platform = self._platform
-        own = {key for key, agent in self._loaded.items() if platform.agents_by_id.get(key) is agent}
+        registered_keys = {key for key, agent in self._loaded.items() if platform.agents_by_id.get(key) is agent}
         loaded = load_agents(
-            self._path, self._names, {key: agent for key, agent in platform.agents_by_id.items() if key not in own}
+            self._path,
+            self._names,
+            {key: agent for key, agent in platform.agents_by_id.items() if key not in registered_keys},
         )
-        for key in own:
+        for key in registered_keys:
             platform.unregister(key)
         platform.register(*loaded.values())
         self._loaded = loaded

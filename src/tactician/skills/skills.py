@@ -232,6 +232,6 @@ class Skills(LlmReference):
             if (other := places.setdefault(skill.name, skill.folder)) != skill.folder:
                 problem = f"the skill {skill.name!r} is in {other} and in {skill.folder}; leave either out"
                 raise DeclarationError(f"Skills({self.name!r})", [problem])
-        known = {skill.name for skill in self.skills}
-        skills = (*self.skills, *(skill for skill in more if skill.name not in known))
+        skill_names = {skill.name for skill in self.skills}
+        skills = (*self.skills, *(skill for skill in more if skill.name not in skill_names))
         return replace(self, skills=skills, sources=(*self.sources, source))

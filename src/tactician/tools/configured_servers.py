@@ -117,7 +117,7 @@ def create_common_groups(servers: Mapping[str, ToolGroup]) -> dict[str, ToolGrou
 
 def _list_parts(common: _CommonGroup, servers: Mapping[str, ToolGroup]) -> Iterator[ToolProvider]:
     """Yield the servers of a group; of Docker's gateway, which has the tools of others too, only where no other is."""
-    own = [servers[name] for name in common.servers if name in servers]
-    yield from own
-    if not own and _GATEWAY in servers:
+    server_list = [servers[name] for name in common.servers if name in servers]
+    yield from server_list
+    if not server_list and _GATEWAY in servers:
         yield _Part(servers[_GATEWAY], common.patterns)

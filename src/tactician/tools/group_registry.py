@@ -119,10 +119,10 @@ class ToolGroups(Mapping[str, ToolGroup]):
             chosen += matching
             missing += [] if matching else [selection]
         if missing:
-            known = ", ".join((*self._registered, *self._servers)) or "none"
+            group_names = ", ".join((*self._registered, *self._servers)) or "none"
             raise ConfigurationError(
                 f"tactician.toml: tool_groups.{name}.tools: no tool of a registered group is called "
-                f"{' or '.join(map(repr, missing))}; the registered groups: {known}"
+                f"{' or '.join(map(repr, missing))}; the registered groups: {group_names}"
             )
         return merge_tools(chosen)
 
@@ -137,11 +137,11 @@ async def load_group_tools(groups: Iterable[str | ToolProvider], context: RunCon
         ConfigurationError: when a name is unknown, or two groups have different tools of the same name.
     """
     groups_by_name = {group.name if isinstance(group, ToolGroup) else group: group for group in groups}
-    known = context.services.find(ToolGroups)
-    unknown = [group for group in groups_by_name.values() if isinstance(group, str) and group not in known]
+    tool_groups = context.services.find(ToolGroups)
+    unknown = [group for group in groups_by_name.values() if isinstance(group, str) and group not in tool_groups]
     if unknown:
-        raise ConfigurationError(describe_unknown_groups(unknown, known))
-    resolved = [known[group] if isinstance(group, str) else group for group in groups_by_name.values()]
+        raise ConfigurationError(describe_unknown_groups(unknown, tool_groups))
+    resolved = [tool_groups[group] if isinstance(group, str) else group for group in groups_by_name.values()]
     opened = context.services.find(OpenProviders)
     for provider in resolved:
         opened.add(provider)

@@ -138,14 +138,14 @@ def merge_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
     return tuple(tools_by_name.values())
 
 
-def describe_unknown_groups(names: Iterable[str], known: Mapping[str, ToolGroup]) -> str:
+def describe_unknown_groups(names: Iterable[str], groups: Mapping[str, ToolGroup]) -> str:
     """Return the message for unknown tool groups, with the remedy."""
     distinct = tuple(dict.fromkeys(names))
-    hint = did_you_mean(distinct[0], known)
+    hint = did_you_mean(distinct[0], groups)
     listed = " or ".join(map(repr, distinct))
     example = f'ToolGroup("{distinct[0]}", [...])'
     return (
-        f"There is no tool group {listed} here.{hint} Known: {', '.join(known) or 'none'}. Register it, with "
+        f"There is no tool group {listed} here.{hint} Known: {', '.join(groups) or 'none'}. Register it, with "
         f"platform.register({example}), and run on that platform; or use {example} itself."
     )
 

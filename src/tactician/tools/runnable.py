@@ -95,8 +95,8 @@ class RunnableTool(Tool, Generic[A]):
         self.arguments, self.prompt, self.parameters = arguments, prompt, tuple(parameters)
         if parameters and (arguments or prompt):
             raise DeclarationError(f"tool {label}", ["it has parameters and arguments: leave out either"])
-        own = runnable.tool_arguments if isinstance(runnable, TypedInput) and prompt is None else None
-        kind = _build_arguments(label, parameters) if parameters else arguments or own or ToolRequest
+        typed_arguments = runnable.tool_arguments if isinstance(runnable, TypedInput) and prompt is None else None
+        kind = _build_arguments(label, parameters) if parameters else arguments or typed_arguments or ToolRequest
         self._arguments: pydantic.TypeAdapter[A] = _create_adapter(label, cast("type[A]", kind))
         schema = {key: value for key, value in self._arguments.json_schema().items() if key != "title"}
         if arguments is None and not parameters:

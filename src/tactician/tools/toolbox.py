@@ -154,8 +154,8 @@ class Toolbox:
         tool = self._tools.get(call.name)
         if tool is None:
             hint = did_you_mean(call.name, self._tools)
-            known = ", ".join(self._tools) or "none"
-            return ToolResult(call.id, call.name, f"There is no tool {call.name!r}.{hint} Tools: {known}.", True)
+            tool_names = ", ".join(self._tools) or "none"
+            return ToolResult(call.id, call.name, f"There is no tool {call.name!r}.{hint} Tools: {tool_names}.", True)
         try:
             entered = set_current(context)
             try:

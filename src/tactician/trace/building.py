@@ -90,7 +90,7 @@ class TreeBuilder:
         self._is_whole = is_whole
         self._wordless = wordless
         self._open: OpenSpans[_Draft] = OpenSpans()
-        self._known: dict[tuple[str, str, str], list[_Draft]] = {}
+        self._drafts: dict[tuple[str, str, str], list[_Draft]] = {}
         self._roots: list[_Draft] = []
         self._ids: set[str] = set()
         self._run_ids = RunIds()
@@ -135,34 +135,34 @@ class TreeBuilder:
         self._open.add(draft)
 
     def _create(self, event: Event, kind: str) -> _Draft:
-        around = self._open.find_around(event)
-        if around is None and event.run_id:  # it is inside of a run that has ended, or that rests
-            around = self._find_last(event.run_id, SpanKind.RUN)
-        task_id = event.span_key if kind == SpanKind.TASK else None if around is None else around.task_id
+        parent = self._open.find_around(event)
+        if parent is None and event.run_id:  # it is inside of a run that has ended, or that rests
+            parent = self._find_last(event.run_id, SpanKind.RUN)
+        task_id = event.span_key if kind == SpanKind.TASK else None if parent is None else parent.task_id
         draft = _Draft(
             id=event.id,
             node_id=self._find_free_id(event.id),
             run_id=event.run_id,
             kind=kind,
             key=event.span_key,
-            around=around,
+            parent=parent,
             name="",
             started=event.time,
             last=event.time,
             task_id=task_id,
         )
-        (self._roots if around is None else around.inside).append(draft)
-        self._known.setdefault((event.run_id, kind, event.span_key), []).append(draft)
+        (self._roots if parent is None else parent.inside).append(draft)
+        self._drafts.setdefault((event.run_id, kind, event.span_key), []).append(draft)
         return draft
 
     def _find_last(self, run_id: str, kind: str, key: str = "") -> _Draft | None:
         """Return the last node of a kind with a key in a run."""
-        known = self._known.get((run_id, kind, key))
-        return known[-1] if known else None
+        open_span = self._drafts.get((run_id, kind, key))
+        return open_span[-1] if open_span else None
 
     def _find_at(self, event: Event, kind: str, ended: float) -> _Draft | None:
         """Return the node that ended at a time, or may have: a task that runs several times is several nodes."""
-        for draft in self._known.get((event.run_id, kind, event.span_key), ()):
+        for draft in self._drafts.get((event.run_id, kind, event.span_key), ()):
             is_over = draft.is_ended and draft.status not in _RESTING and draft.ended is not None
             last = draft.ended if is_over and draft.ended is not None else ended
             if draft.started - _MOMENT <= ended <= last + _MOMENT:
@@ -181,20 +181,22 @@ class TreeBuilder:
         """Add a node whose beginning and end are in a single event, or end the known node that has not ended."""
         facts = self._describe(event)
         if facts.ended is None:
-            known = self._find_last(event.run_id, kind, event.span_key)
+            earlier_draft = self._find_last(event.run_id, kind, event.span_key)
         else:
-            known = self._find_at(event, kind, facts.ended)
+            earlier_draft = self._find_at(event, kind, facts.ended)
         ended, status = event.time if facts.ended is None else facts.ended, facts.status or "completed"
-        if known is None or (known.status not in _RESTING and known.is_ended and facts.ended is None):
+        if earlier_draft is None or (
+            earlier_draft.status not in _RESTING and earlier_draft.is_ended and facts.ended is None
+        ):
             draft = self._create(event, kind)
             draft.started = event.time if facts.started is None else facts.started
             draft.ended, draft.status, draft.is_ended = ended, status, True
             self._add_facts(draft, facts)
-        elif not known.is_ended or known.status in _RESTING:
-            self._close(known, ended, status)
-            used = list(known.used)
-            self._add_facts(known, facts)
-            known.used = used  # what it used is known from the calls inside it
+        elif not earlier_draft.is_ended or earlier_draft.status in _RESTING:
+            self._close(earlier_draft, ended, status)
+            used = list(earlier_draft.used)
+            self._add_facts(earlier_draft, facts)
+            earlier_draft.used = used  # what it used is known from the calls inside it
 
     def _end(self, event: Event, kind: str) -> None:
         draft = self._open.find_closed_by(event)
@@ -218,11 +220,11 @@ class TreeBuilder:
     def _note(self, event: Event) -> None:
         if not self._is_whole and event.level < logging.INFO:
             return
-        around = self._open.find_around(event)
-        if around is not None:
+        open_span = self._open.find_around(event)
+        if open_span is not None:
             content = self._encode(self._describe(event).content)
-            around.notes.append(TraceNote(event.type, event.time, event.describe(), content))
-            self._touch(around, event.time)
+            open_span.notes.append(TraceNote(event.type, event.time, event.describe(), content))
+            self._touch(open_span, event.time)
 
     def _describe(self, event: Event) -> SpanFacts:
         facts = event.describe_span()
@@ -248,10 +250,10 @@ class TreeBuilder:
 
     @staticmethod
     def _touch(draft: _Draft, time: float) -> None:
-        around: OpenSpan | None = draft
-        while isinstance(around, _Draft) and around.last < time:
-            around.last = time
-            around = around.around
+        ancestor: OpenSpan | None = draft
+        while isinstance(ancestor, _Draft) and ancestor.last < time:
+            ancestor.last = time
+            ancestor = ancestor.parent
 
 
 def shorten_texts(value: JsonValue, longest: int = _LONGEST) -> JsonValue:

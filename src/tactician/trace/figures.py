@@ -32,10 +32,10 @@ def format_moment(seconds: float) -> str:
 
 def format_tokens(use: ModelUse, tokens: int | None = None) -> str:
     """Return a number of tokens, all by default, and that there are more if some requests reported none."""
-    known = use.total_tokens if tokens is None else tokens
-    if known is None or use.unmetered == use.requests:
+    tokens_shown = use.total_tokens if tokens is None else tokens
+    if tokens_shown is None or use.unmetered == use.requests:
         return _UNKNOWN
-    return f"{known:,}{_mark(use.unmetered)}"
+    return f"{tokens_shown:,}{_mark(use.unmetered)}"
 
 
 def format_cost(use: ModelUse) -> str:

@@ -31,8 +31,8 @@ class _Row(TraceNode):
 
     def to_node(self, children: tuple[TraceNode, ...]) -> TraceNode:
         """Return the node with those inside it."""
-        known = {field.name: getattr(self, field.name) for field in fields(TraceNode)}
-        return TraceNode(**known | {"children": children})
+        node_fields = {field.name: getattr(self, field.name) for field in fields(TraceNode)}
+        return TraceNode(**node_fields | {"children": children})
 
 
 @frozen(kw_only=True)

@@ -49,5 +49,5 @@ class RunIds:
 
     def _find_root(self, event: Event, run_id: str, parent_id: str | None, place: str) -> str:
         """Return the id of the outermost run around a run; of a run inside an action, whose id no event opens, too."""
-        known = self._roots.get(run_id) or self._roots.get(parent_id or "")
-        return known or (self._named.get(event.path[:1]) if place else None) or run_id
+        root_id = self._roots.get(run_id) or self._roots.get(parent_id or "")
+        return root_id or (self._named.get(event.path[:1]) if place else None) or run_id

@@ -20,8 +20,8 @@ class Trace:
     """
 
     def __init__(self, roots: Iterable[TraceNode] = ()) -> None:
-        known = tuple(roots)
-        self._create: Callable[[], tuple[TraceNode, ...]] = lambda: known
+        all_roots = tuple(roots)
+        self._create: Callable[[], tuple[TraceNode, ...]] = lambda: all_roots
 
     @classmethod
     def from_events(cls, events: Iterable[Event], run_id: str | None = None, *, is_whole: bool = False) -> Trace:

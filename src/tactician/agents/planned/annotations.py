@@ -139,24 +139,24 @@ _Known: TypeAlias = Mapping[object, object]
 def specialize_hints(hints: Mapping[str, object], owner: type, attribute: str) -> dict[str, object]:
     """Return the annotations of a method as seen from a class: `T` is `Story` in a `Writer(Generates[Story])`."""
     home = next(kind for kind in owner.__mro__ if attribute in vars(kind))
-    known = _bind_type_variables(owner, home, {})
-    return {name: _fill_type_variables(hint, known) for name, hint in hints.items()} if known else dict(hints)
+    bindings = _bind_type_variables(owner, home, {})
+    return {name: _fill_type_variables(hint, bindings) for name, hint in hints.items()} if bindings else dict(hints)
 
 
-def _bind_type_variables(kind: type, home: type, known: _Known) -> _Known:
+def _bind_type_variables(kind: type, home: type, bindings: _Known) -> _Known:
     """Return the values of the type variables of a class, as seen from a subclass."""
     if kind is home:
-        return known
+        return bindings
     bases = ((get_origin(base) or base, get_args(base)) for base in get_original_bases(kind))
     origin, arguments = next((origin, base_arguments) for origin, base_arguments in bases if home in origin.__mro__)
-    filled = (_fill_type_variables(argument, known) for argument in arguments)
+    filled = (_fill_type_variables(argument, bindings) for argument in arguments)
     return _bind_type_variables(origin, home, dict(zip(getattr(origin, "__parameters__", ()), filled, strict=False)))
 
 
-def _fill_type_variables(hint: Any, known: _Known) -> object:  # noqa: ANN401 - what typing makes has no class in common
+def _fill_type_variables(hint: Any, bindings: _Known) -> object:  # noqa: ANN401 - what typing makes has no class in common
     if isinstance(hint, TypeVar):
-        return known.get(hint, hint)
+        return bindings.get(hint, hint)
     if isinstance(hint, type) or not (parameters := getattr(hint, "__parameters__", ())):
         return hint
-    filled: object = hint[tuple(known.get(parameter, parameter) for parameter in parameters)]
+    filled: object = hint[tuple(bindings.get(parameter, parameter) for parameter in parameters)]
     return filled

@@ -206,8 +206,8 @@ def _build_amount(fixed: float, method: str | None) -> Amount:
 
 def _collect_types(declared: Declarations, words: ConditionNames) -> dict[str, type]:
     """Return all types that may be on the blackboard by full name, and those that they had before."""
-    known = (kind for base in (UserInput, *words.kinds, *declared.states) for kind in find_subclasses(base))
-    names = [(name, kind) for kind in known for name in list_stored_names(kind)]
+    subclasses = (kind for base in (UserInput, *words.kinds, *declared.states) for kind in find_subclasses(base))
+    names = [(name, kind) for kind in subclasses for name in list_stored_names(kind)]
     former = {name: kind for name, kind in names if name != type_name(kind)}
     return former | {type_name(kind): kind for _, kind in names}
 
@@ -239,14 +239,14 @@ class LateClasses:
     Attributes:
         read: function that reads the agent under some rules.
         roots: the types that it names.
-        known: these types and all their subclasses at the last reading.
+        classes: these types and all their subclasses at the last reading.
         original: the agent at the last reading; a refreshed agent may have fewer actions and goals.
         under_rules: the agent under the rules of runs and platforms, for the last ones.
     """
 
     read: Callable[[tuple[Rule, ...]], PlannedAgentSpec]
     roots: tuple[type, ...]
-    known: frozenset[type]
+    classes: frozenset[type]
     original: PlannedAgentSpec
     under_rules: dict[tuple[Rule, ...], PlannedAgentSpec] = field(default_factory=dict)
 
@@ -264,7 +264,7 @@ class LateClasses:
 
     @property
     def _is_current(self) -> bool:
-        return _find_loaded(self.roots) <= self.known
+        return _find_loaded(self.roots) <= self.classes
 
     def read_with(self, spec: PlannedAgentSpec, rules: tuple[Rule, ...]) -> PlannedAgentSpec:
         """Return the agent, read again under these rules.

@@ -49,14 +49,14 @@ Marks: TypeAlias = Mapping[str, object]
 def read_declarations(sources: Iterable[Source], problems: list[str]) -> Declarations:
     """Read classes, and the states that their actions may return. Mistakes are added to `problems`."""
     waiting, reader = _disambiguate_prefixes(sources), _Reader(problems)
-    known = {source.kind for source in waiting}
+    waiting_kinds = {source.kind for source in waiting}
     prefixes = {source.prefix for source in waiting}
     for plain in waiting:  # grows as it goes
         source = replace(plain, namespace={**plain.namespace, **_find_nested_classes(plain.kind)})
         for method in reader.read_source(source):
             for kind in _list_states(method.gives):
-                if kind not in known:
-                    known.add(kind)
+                if kind not in waiting_kinds:
+                    waiting_kinds.add(kind)
                     prefix = f"{kind.__name__}."
                     if prefix in prefixes:
                         prefix = _build_full_prefix(kind)
@@ -144,9 +144,9 @@ class _Reader:
     def _remember_generics(self, hints: Iterable[object], label: str) -> None:
         """Remember the arguments of generic classes: each class can have one set only, as objects do not show them."""
         for generic in (argument for hint in hints for argument in find_generics(hint)):
-            known = self.generics.setdefault(cast("type", get_origin(generic)), generic)
-            if known != generic:
-                first, other = format_hint(known), format_hint(generic)
+            registered_generic = self.generics.setdefault(cast("type", get_origin(generic)), generic)
+            if registered_generic != generic:
+                first, other = format_hint(registered_generic), format_hint(generic)
                 self.problems.append(
                     f"{label}: {first} and {other} cannot be distinguished; derive a class from each, as in "
                     f"`class Other({other})`"
@@ -197,8 +197,8 @@ class _Reader:
         def full(name: str, methods: Mapping[str, Method]) -> str:
             if name.startswith(NOT):
                 return NOT + full(name.removeprefix(NOT), methods)
-            own = f"{action.source.prefix}{name}"
-            return own if own in methods else name
+            qualified_name = f"{action.source.prefix}{name}"
+            return qualified_name if qualified_name in methods else name
 
         return replace(
             action,

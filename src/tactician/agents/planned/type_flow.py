@@ -87,12 +87,12 @@ class TypeFlow:
             if any(effects.get(self._words.name_object(parameter)) for parameter in condition.signature.needs):
                 yield name
         if self._declared.expressions:
-            known = {
+            certain_conditions = {
                 name for produced in action.gives for kind in find_subclasses(produced) for name in list_names(kind)
             }
-            known.update(thing.binding for thing in self._words.list_bindings(action))
+            certain_conditions.update(thing.binding for thing in self._words.list_bindings(action))
             for text, expression in self._declared.expressions.items():
-                if known & expression.names:
+                if certain_conditions & expression.names:
                     yield text
 
     def _find_lost_conditions(self, action: ActionMethod) -> Iterator[str]:

@@ -30,15 +30,19 @@ def lacks_attribute(kind: type, name: str) -> bool:
     """Return whether no instance has the attribute, which only dataclasses and models can tell."""
     if hasattr(kind, name) or name in list_fields(kind):
         return False
-    own = {
+    attribute_names = {
         member
         for base in kind.__mro__
         if base is not object and base.__module__ != "pydantic.main"
         for member in vars(base)
     }
     if is_model_class(kind):
-        return kind.model_config.get("extra") != "allow" and own.isdisjoint(_HOOKS)
-    return is_dataclass(kind) and "__dataclass_fields__" in vars(kind) and own.isdisjoint({*_HOOKS, "__post_init__"})
+        return kind.model_config.get("extra") != "allow" and attribute_names.isdisjoint(_HOOKS)
+    return (
+        is_dataclass(kind)
+        and "__dataclass_fields__" in vars(kind)
+        and attribute_names.isdisjoint({*_HOOKS, "__post_init__"})
+    )
 
 
 def find_unreachable(declared: Declarations, words: ConditionNames) -> Iterator[str]:
@@ -49,14 +53,14 @@ def find_unreachable(declared: Declarations, words: ConditionNames) -> Iterator[
         named = _map_names_to_types(words)
         for action in declared.actions:
             for text in filter(declared.expressions.__contains__, action.pre):
-                known = {**_find_visible_classes(action.source), **named}
-                for problem in _find_unknown_names(declared.expressions[text], known):
+                classes_by_name = {**_find_visible_classes(action.source), **named}
+                for problem in _find_unknown_names(declared.expressions[text], classes_by_name):
                     yield f"{action.name}: {text!r}: {problem}"
 
 
-def suggest_similar(name: str, known: Collection[str]) -> str | None:
+def suggest_similar(name: str, candidates: Collection[str]) -> str | None:
     """Return a similar known name, as a question."""
-    closest = find_closest(name, known)
+    closest = find_closest(name, candidates)
     return None if closest is None else f"did you mean {closest!r}?"
 
 
@@ -127,6 +131,6 @@ def _find_unknown_names(expression: Expression, named: Mapping[str, Collection[t
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id not in local:
             kinds = named.get(node.value.id, ())
             if kinds and all(lacks_attribute(kind, node.attr) for kind in kinds):
-                known = frozenset(field for kind in kinds for field in list_fields(kind))
-                hint = suggest_similar(node.attr, known) or "declare it as a field"
+                field_names = frozenset(field for kind in kinds for field in list_fields(kind))
+                hint = suggest_similar(node.attr, field_names) or "declare it as a field"
                 yield f"{node.value.id!r} has no {node.attr!r}; {hint}"

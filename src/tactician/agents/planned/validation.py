@@ -36,8 +36,8 @@ def validate_agent(description: object, planner: object, planning: object) -> It
     if not _is_text(description):
         yield f"the description is {description!r}; say what the agent is for, as others choose it by that"
     if planner not in tuple(Planner):
-        known = ", ".join(f"Planner.{member.name}" for member in Planner)
-        yield f"there is no planner {planner!r}; use one of {known}"
+        planner_names = ", ".join(f"Planner.{member.name}" for member in Planner)
+        yield f"there is no planner {planner!r}; use one of {planner_names}"
     if not isinstance(planning, PlanningBudget | None):
         yield f"planning is {planning!r}; write planning=PlanningBudget(time=5.0)"
 
@@ -157,7 +157,7 @@ def _find_unknown_costs(action: ActionMethod, declared: Declarations) -> Iterato
 
 
 def _find_unknown_conditions(action: ActionMethod, declared: Declarations, words: ConditionNames) -> Iterator[str]:
-    known = {*declared.conditions, *(name for rival in declared.actions for name in rival.post)}
+    declared_conditions = {*declared.conditions, *(name for rival in declared.actions for name in rival.post)}
     for name in action.post:
         if is_expression(name):
             yield f"{action.name}: {name!r} in `post`: nothing can make an expression true; give the condition a name"
@@ -165,8 +165,8 @@ def _find_unknown_conditions(action: ActionMethod, declared: Declarations, words
             hint = suggest_similar(name, words.things) or "write a name and a type that is known, as in 'user: User'"
             yield f"{action.name}: {name!r} in `post`: there is no such type; {hint}"
     for name in (pre.removeprefix(NOT) for pre in action.pre):
-        if name not in known and not is_expression(name):
-            hint = suggest_similar(name, known) or _SET_FROM_OUTSIDE.format(name=name)
+        if name not in declared_conditions and not is_expression(name):
+            hint = suggest_similar(name, declared_conditions) or _SET_FROM_OUTSIDE.format(name=name)
             yield f"{action.name}: no condition {name!r}; {hint}"
     yield from _find_wrong_negations(action)
 

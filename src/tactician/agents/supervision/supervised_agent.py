@@ -52,9 +52,9 @@ class PersistentEnding:
         self._nudges = 0
         self._done_then = -1
 
-    def tools(self, own: Toolbox) -> Toolbox:
+    def tools(self, agent_tools: Toolbox) -> Toolbox:
         """Return the tools that the model has."""
-        return own
+        return agent_tools
 
     def answer(self, text: str) -> Answer[str] | None:
         """Return the answer in a reply; `None` when the model has to continue."""

@@ -25,17 +25,17 @@ class AgentDirectory:
         for agent in agents:
             self._named.setdefault(agent.name, []).append(agent)
 
-    def add_from(self, part: Part, here: Builder) -> None:
+    def add_from(self, part: Part, builder: Builder) -> None:
         """Build the agents that are written with a task, and with all tasks inside it."""
         if isinstance(part, TaskPart) and isinstance(part.agent, Blueprint):
-            built = self._written[id(part)] = here.build_node(part.agent, "agent")
+            built = self._written[id(part)] = builder.build_node(part.agent, "agent")
             if built is not None:
                 self._named.setdefault(built.name, []).append(built)
         if isinstance(part, TaskItemPart):
             for path, inner in part.inner_tasks.items():
-                self.add_from(inner, here.at(*path))
+                self.add_from(inner, builder.at(*path))
 
-    def find(self, part: TaskPart, here: Builder) -> BaseRunnable[object] | None:
+    def find(self, part: TaskPart, builder: Builder) -> BaseRunnable[object] | None:
         """Return the agent of a task; `None` without an agent, and when there was a problem."""
         if not isinstance(part.agent, str):
             return self._written.get(id(part))
@@ -44,5 +44,5 @@ class AgentDirectory:
             return agents[0]
         hint = did_you_mean(part.agent, self._named)
         how = "agents of the ensemble have the name" if agents else "there is no agent in the ensemble with the name"
-        here.add_problem(f"{f'{len(agents)} ' if agents else ''}{how} {part.agent!r}.{hint}", "agent")
+        builder.add_problem(f"{f'{len(agents)} ' if agents else ''}{how} {part.agent!r}.{hint}", "agent")
         return None

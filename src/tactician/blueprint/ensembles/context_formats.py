@@ -37,13 +37,15 @@ def build_context_format(
     return builder.attempt(lambda: ToonFormatter(**options.model_dump(exclude_none=True)), "toonOptions")
 
 
-def export_context_format(own: ContextFormat | ContextFormatter | None, exporter: Exporter) -> dict[str, Any]:
+def export_context_format(
+    context_format: ContextFormat | ContextFormatter | None, exporter: Exporter
+) -> dict[str, Any]:
     """Return the fields of a format."""
-    if isinstance(own, ContextFormat):
-        return {"context_format": own}
-    if type(own) is ToonFormatter:
-        return {"context_format": ContextFormat.TOON, "toon_options": _export_options(own)}
-    return {"context_formatter": export_object(own, "the formatter", exporter, "contextFormatter")}
+    if isinstance(context_format, ContextFormat):
+        return {"context_format": context_format}
+    if type(context_format) is ToonFormatter:
+        return {"context_format": ContextFormat.TOON, "toon_options": _export_options(context_format)}
+    return {"context_formatter": export_object(context_format, "the formatter", exporter, "contextFormatter")}
 
 
 def _export_options(formatter: ToonFormatter) -> ToonPart | None:

@@ -50,41 +50,47 @@ def build_phases(parts: Sequence[PhasePart], scope: TaskScope, agents: AgentDire
     """
     phases: dict[str, Phase] = {}
     for place, part in enumerate(parts):
-        here = builder.at("phases", place)
-        after = list(_find_phases(part, phases, [phase.name for phase in parts], here))
+        part_builder = builder.at("phases", place)
+        after = list(_find_phases(part, phases, [phase.name for phase in parts], part_builder))
         tasks = list(scope.build_added(part.inner_tasks).values())
-        review = None if part.review is None else _build_review(part.review, scope, agents, here.at("review"))
+        review = None if part.review is None else _build_review(part.review, scope, agents, part_builder.at("review"))
         if part.name in phases:
-            here.add_problem(f"several phases have the name {part.name!r}: give each a name of its own", "name")
+            part_builder.add_problem(f"several phases have the name {part.name!r}: give each a name of its own", "name")
         elif len(tasks) == len(part.tasks):
             make = partial(Phase, part.name, tasks, after=after, workflow=part.workflow, review=review)
-            if (phase := build_checked(make, part, here)) is not None:
+            if (phase := build_checked(make, part, part_builder)) is not None:
                 phases[part.name] = phase
     return list(phases.values())
 
 
-def _find_phases(part: PhasePart, phases: Mapping[str, Phase], known: Sequence[str], here: Builder) -> Iterator[Phase]:
-    earlier = known[: known.index(part.name)]
+def _find_phases(
+    part: PhasePart, phases: Mapping[str, Phase], phase_names: Sequence[str], builder: Builder
+) -> Iterator[Phase]:
+    earlier = phase_names[: phase_names.index(part.name)]
     for place, name in enumerate(part.after or ()):
         if name in phases:
             yield phases[name]
-        elif name in known and name not in earlier:  # an earlier one has problems of its own
-            here.add_problem(f"the phase {name!r} has to be written before this one", "after", place)
-        elif name not in known:
-            here.add_problem(f"there is no phase with the name {name!r}.{did_you_mean(name, known)}", "after", place)
+        elif name in phase_names and name not in earlier:  # an earlier one has problems of its own
+            builder.add_problem(f"the phase {name!r} has to be written before this one", "after", place)
+        elif name not in phase_names:
+            builder.add_problem(
+                f"there is no phase with the name {name!r}.{did_you_mean(name, phase_names)}", "after", place
+            )
 
 
-def _build_review(part: PhaseReviewPart, scope: TaskScope, agents: AgentDirectory, here: Builder) -> PhaseReview | None:
+def _build_review(
+    part: PhaseReviewPart, scope: TaskScope, agents: AgentDirectory, builder: Builder
+) -> PhaseReview | None:
     numbers = {"max_retries": part.max_retries, "max_predecessor_retries": part.max_predecessor_retries}
     limits: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}
     if (person := part.person) is not None:
-        return build_checked(lambda: _build_person(person, limits), part, here)
+        return build_checked(lambda: _build_person(person, limits), part, builder)
     if part.task is not None:
-        agents.add_from(part.task, here.at("task"))
-        task = scope.build(part.task, here.at("task"))
-        return None if task is None else build_checked(lambda: PhaseReview(task, **limits), part, here)
-    function = find_function(part.function, here, "function")
-    return None if function is None else build_checked(lambda: PhaseReview(function, **limits), part, here)
+        agents.add_from(part.task, builder.at("task"))
+        task = scope.build(part.task, builder.at("task"))
+        return None if task is None else build_checked(lambda: PhaseReview(task, **limits), part, builder)
+    function = find_function(part.function, builder, "function")
+    return None if function is None else build_checked(lambda: PhaseReview(function, **limits), part, builder)
 
 
 def _build_person(part: PersonPart, limits: Mapping[str, Any]) -> PhaseReview:

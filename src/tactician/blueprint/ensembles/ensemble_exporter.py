@@ -29,19 +29,19 @@ _GROUPS: tuple[type[Group], ...] = (Loop, Graph, MapReduce)
 def export_phases(phases: Sequence[Phase], tasks: TaskExporter, exporter: Exporter) -> Iterator[PhasePart]:
     """Yield the parts of phases."""
     for place, phase in enumerate(phases):
-        here = exporter.at("phases", place)
+        part_exporter = exporter.at("phases", place)
         values = {
             "name": phase.name,
-            "tasks": tasks.export_all(phase.own_tasks, here),
+            "tasks": tasks.export_all(phase.own_tasks, part_exporter),
             "after": tuple(other.name for other in phase.after) or None,
             "workflow": phase.workflow,
-            "review": None if phase.review is None else _export_review(phase.review, tasks, here.at("review")),
+            "review": None if phase.review is None else _export_review(phase.review, tasks, part_exporter.at("review")),
         }
-        if (part := here.make(PhasePart, values)) is not None:
+        if (part := part_exporter.make(PhasePart, values)) is not None:
             yield part
 
 
-def _export_review(review: PhaseReview, tasks: TaskExporter, here: Exporter) -> PhaseReviewPart | None:
+def _export_review(review: PhaseReview, tasks: TaskExporter, exporter: Exporter) -> PhaseReviewPart | None:
     reviewer = review.reviewer
     default = PhaseReview.by_person()
     limits = {
@@ -50,12 +50,12 @@ def _export_review(review: PhaseReview, tasks: TaskExporter, here: Exporter) -> 
         if (value := getattr(review, name)) != getattr(default, name)
     }
     if isinstance(reviewer, PersonReview):
-        return here.make(PhaseReviewPart, {"person": export_part(PersonPart, reviewer, here), **limits})
+        return exporter.make(PhaseReviewPart, {"person": export_part(PersonPart, reviewer, exporter), **limits})
     if isinstance(reviewer, Task):
-        task = tasks.export_task(reviewer, here.at("task"))
-        return None if task is None else here.make(PhaseReviewPart, {"task": task, **limits})
-    function = export_function(reviewer, here, "function")
-    return None if function is None else here.make(PhaseReviewPart, {"function": function, **limits})
+        task = tasks.export_task(reviewer, exporter.at("task"))
+        return None if task is None else exporter.make(PhaseReviewPart, {"task": task, **limits})
+    function = export_function(reviewer, exporter, "function")
+    return None if function is None else exporter.make(PhaseReviewPart, {"function": function, **limits})
 
 
 @blueprint_exporter(Ensemble)

@@ -22,15 +22,15 @@ class ReviewPart(Part):
     timing: Annotated[Literal["before", "after", "skip"], DEFERRED_IN_TEXT]
 
 
-def build_gates(parts: Sequence[ReviewPart], here: Builder) -> list[Review]:
+def build_gates(parts: Sequence[ReviewPart], builder: Builder) -> list[Review]:
     """Return the gates that parts describe."""
-    made = (here.attempt(partial(_build_gate, part), "reviews", place) for place, part in enumerate(parts))
+    made = (builder.attempt(partial(_build_gate, part), "reviews", place) for place, part in enumerate(parts))
     return [gate for gate in made if gate is not None]
 
 
-def export_gates(gates: Sequence[Review], here: Exporter) -> tuple[ReviewPart, ...] | None:
+def export_gates(gates: Sequence[Review], exporter: Exporter) -> tuple[ReviewPart, ...] | None:
     """Return the parts of gates; `None` without gates."""
-    parts = (here.make(ReviewPart, _list_settings(gate, here)) for gate in gates)
+    parts = (exporter.make(ReviewPart, _list_settings(gate, exporter)) for gate in gates)
     return tuple(part for part in parts if part is not None) or None
 
 
@@ -38,6 +38,6 @@ def _build_gate(part: ReviewPart) -> Review:
     return Review(**list_fields(part))
 
 
-def _list_settings(gate: Review, here: Exporter) -> dict[str, object]:
-    values = export_values(Review, gate, here)
+def _list_settings(gate: Review, exporter: Exporter) -> dict[str, object]:
+    values = export_values(Review, gate, exporter)
     return values | {"timeout": float(gate.timeout or 0)} if "timeout" in values else values

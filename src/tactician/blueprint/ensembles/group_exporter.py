@@ -23,12 +23,12 @@ ExportTask = Callable[[Task, Exporter], Part | None]
 _JSON: Final = (str, int, float, list, dict, type(None))
 
 
-def export_group(group: Group, here: Exporter, export_task: ExportTask) -> GroupPart | None:
+def export_group(group: Group, exporter: Exporter, export_task: ExportTask) -> GroupPart | None:
     """Return the part of a group; `None` when there was a problem.
 
     Args:
         group: the group.
-        here: the exporter of its part.
+        exporter: the exporter of its part.
         export_task: function that exports the tasks inside.
     """
     values: dict[str, object] = {
@@ -38,53 +38,59 @@ def export_group(group: Group, here: Exporter, export_task: ExportTask) -> Group
     }
     match group:
         case Loop():
-            return here.make(LoopPart, {**values, **_list_loop_fields(group, here, export_task)})
+            return exporter.make(LoopPart, {**values, **_list_loop_fields(group, exporter, export_task)})
         case Graph():
-            return here.make(GraphPart, {**values, **_list_graph_fields(group, here, export_task)})
+            return exporter.make(GraphPart, {**values, **_list_graph_fields(group, exporter, export_task)})
         case _:
-            return here.make(MapReducePart, {**values, **_list_map_reduce_fields(group, here, export_task)})
+            return exporter.make(MapReducePart, {**values, **_list_map_reduce_fields(group, exporter, export_task)})
 
 
-def _list_loop_fields(loop: Loop, here: Exporter, export_task: ExportTask) -> Mapping[str, object]:
-    tasks = (export_task(task, here.at("tasks", place)) for place, task in enumerate(loop.parts.values()))
+def _list_loop_fields(loop: Loop, exporter: Exporter, export_task: ExportTask) -> Mapping[str, object]:
+    tasks = (export_task(task, exporter.at("tasks", place)) for place, task in enumerate(loop.parts.values()))
     window = loop.memory.iterations if isinstance(loop.memory, Window) else None
     return {
         "tasks": tuple(part for part in tasks if part is not None),
-        "until": export_function(loop.until, here, "until"),
+        "until": export_function(loop.until, exporter, "until"),
         "memory_window": window,
         **_list_changed(loop, "max_iterations", "on_limit", "outputs", *(() if window else ("memory",))),
     }
 
 
-def _list_graph_fields(graph: Graph, here: Exporter, export_task: ExportTask) -> Mapping[str, object]:
-    states = {name: export_task(task, here.at("states", name)) for name, task in graph.states.items()}
+def _list_graph_fields(graph: Graph, exporter: Exporter, export_task: ExportTask) -> Mapping[str, object]:
+    states = {name: export_task(task, exporter.at("states", name)) for name, task in graph.states.items()}
     return {
         "states": {name: part for name, part in states.items() if part is not None},
         "start": graph.start,
-        "edges": tuple(export_part(EdgePart, edge, here.at("edges", place)) for place, edge in enumerate(graph.edges)),
+        "edges": tuple(
+            export_part(EdgePart, edge, exporter.at("edges", place)) for place, edge in enumerate(graph.edges)
+        ),
         **_list_changed(graph, "max_steps"),
     }
 
 
-def _list_map_reduce_fields(group: MapReduce[Any], here: Exporter, export_task: ExportTask) -> Mapping[str, object]:
+def _list_map_reduce_fields(group: MapReduce[Any], exporter: Exporter, export_task: ExportTask) -> Mapping[str, object]:
     def export_maker(field: str) -> Part | str | None:
         maker: Any = getattr(group, field)
-        return export_task(maker, here.at(field)) if isinstance(maker, Task) else export_function(maker, here, field)
+        return (
+            export_task(maker, exporter.at(field))
+            if isinstance(maker, Task)
+            else export_function(maker, exporter, field)
+        )
 
     changed = _list_changed(group, "chunk_size", "max_tokens", "max_levels", "max_parallel", "estimate")
     if "estimate" in changed:
-        changed["estimate"] = export_function(group.estimate, here, "estimate")
+        changed["estimate"] = export_function(group.estimate, exporter, "estimate")
     if group.chunk_size == DEFAULT_CHUNK_SIZE:
         changed.pop("chunk_size", None)
     items = group.items
     return {
-        "items": export_function(items, here, "items") if callable(items) else _export_items(items, here),
+        "items": export_function(items, exporter, "items") if callable(items) else _export_items(items, exporter),
         **{field: export_maker(field) for field in ("map", "reduce", "direct")},
         **changed,
     }
 
 
-def _export_items(items: tuple[object, ...], here: Exporter) -> tuple[object, ...] | str:
+def _export_items(items: tuple[object, ...], exporter: Exporter) -> tuple[object, ...] | str:
     """Return items as JSON. What is of another type would not be the same after its way there and back."""
     exported: list[object] = []
     for place, item in enumerate(items):
@@ -100,7 +106,7 @@ def _export_items(items: tuple[object, ...], here: Exporter) -> tuple[object, ..
                 f"{add_article(type(item).__name__)} has no JSON form: write the items "
                 "as JSON, or a function that returns them"
             )
-            here.add_problem(why, "items", place)
+            exporter.add_problem(why, "items", place)
     return tuple(exported) or "items"  # of no item there is a problem already
 
 

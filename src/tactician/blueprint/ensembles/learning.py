@@ -62,27 +62,27 @@ def build_memory(part: MemoryPart | str | None, builder: Builder) -> ScopedMemor
     """Return the memory that a part describes or names."""
     if part is None or isinstance(part, str):
         return find_object(part, ScopedMemory, "a memory with scopes", builder, "memory")
-    here, scopes = builder.at("memory"), _build_scopes(part.scopes, builder.at("memory", "scopes"))
+    part_builder, scopes = builder.at("memory"), _build_scopes(part.scopes, builder.at("memory", "scopes"))
     if part.store is None and part.store_env_var is None:
-        return here.attempt(lambda: InProcessMemory(scopes, embedder=part.embedder), "scopes")
-    if (address := _find_address(part, here)) is None:
+        return part_builder.attempt(lambda: InProcessMemory(scopes, embedder=part.embedder), "scopes")
+    if (address := _find_address(part, part_builder)) is None:
         return None
-    return here.attempt(lambda: SqlMemory(address, scopes, embedder=part.embedder), "store")
+    return part_builder.attempt(lambda: SqlMemory(address, scopes, embedder=part.embedder), "store")
 
 
 def export_memory(memory: ScopedMemory | None, exporter: Exporter) -> MemoryPart | str | None:
     """Return the part of a memory."""
-    here = exporter.at("memory")
+    part_exporter = exporter.at("memory")
     if memory is None or type(memory) not in (InProcessMemory, SqlMemory):
-        return export_object(memory, "the memory", here)
+        return export_object(memory, "the memory", part_exporter)
     if memory.embedder is not None and not isinstance(memory.embedder, str):
-        here.add_problem(
+        part_exporter.add_problem(
             f"{add_article(type(memory.embedder).__name__)} has no name: pass the name of the model", "embedder"
         )
         return None
     scopes = {name: _export_scope(scope) for name, scope in memory.scopes.items()}
-    store = _export_address(memory.address, here) if isinstance(memory, SqlMemory) else {}
-    return here.make(MemoryPart, {**store, "scopes": scopes, "embedder": memory.embedder})
+    store = _export_address(memory.address, part_exporter) if isinstance(memory, SqlMemory) else {}
+    return part_exporter.make(MemoryPart, {**store, "scopes": scopes, "embedder": memory.embedder})
 
 
 def build_reflections(part: ReflectionsPart | str | None, builder: Builder) -> ReflectionStore | None:
@@ -90,23 +90,23 @@ def build_reflections(part: ReflectionsPart | str | None, builder: Builder) -> R
     if part is None or isinstance(part, str):
         kind: type[ReflectionStore] = ReflectionStore  # type: ignore[type-abstract] # it is checked, and not called
         return find_object(part, kind, "a store of reflections", builder, "reflections")
-    here = builder.at("reflections")
+    part_builder = builder.at("reflections")
     settings: dict[str, Any] = {} if part.keep_last is None else {"keep_last": part.keep_last}
     if part.store is None and part.store_env_var is None:
-        return here.attempt(lambda: MemoryReflections(**settings), "keepLast")
-    if (address := _find_address(part, here)) is None:
+        return part_builder.attempt(lambda: MemoryReflections(**settings), "keepLast")
+    if (address := _find_address(part, part_builder)) is None:
         return None
-    return here.attempt(lambda: SqlReflections(address, **settings), "store")
+    return part_builder.attempt(lambda: SqlReflections(address, **settings), "store")
 
 
 def export_reflections(store: ReflectionStore | None, exporter: Exporter) -> ReflectionsPart | str | None:
     """Return the part of a store of reflections."""
-    here = exporter.at("reflections")
+    part_exporter = exporter.at("reflections")
     if type(store) is not MemoryReflections and type(store) is not SqlReflections:
-        return export_object(store, "the store", here)
+        return export_object(store, "the store", part_exporter)
     keep_last = store.keep_last if store.keep_last != MemoryReflections().keep_last else None
-    address = _export_address(store.address, here) if isinstance(store, SqlReflections) else {}
-    return here.make(ReflectionsPart, {**address, "keep_last": keep_last})
+    address = _export_address(store.address, part_exporter) if isinstance(store, SqlReflections) else {}
+    return part_exporter.make(ReflectionsPart, {**address, "keep_last": keep_last})
 
 
 def _build_scopes(parts: Mapping[str, ScopePart], builder: Builder) -> dict[str, Scope]:
@@ -124,37 +124,37 @@ def _export_scope(scope: Scope) -> ScopePart:
     return ScopePart(keep_last=scope.keep_last if scope.keep_last != Scope().keep_last else None, keep_within=age)
 
 
-def _find_address(part: StorePart, here: Builder) -> StoreAddress | None:
+def _find_address(part: StorePart, builder: Builder) -> StoreAddress | None:
     """Return the address of a store; `None` when there was a problem."""
     if part.store is not None and part.store_env_var is not None:
-        here.add_problem("there is a store too: leave out one of them", "storeEnvVar")
+        builder.add_problem("there is a store too: leave out one of them", "storeEnvVar")
         return None
     if (name := part.store_env_var) is not None:
-        if (why_not := here.permissions.find_problem_of_variable(name)) is not None:
-            here.add_problem(why_not, "storeEnvVar")
+        if (why_not := builder.permissions.find_problem_of_variable(name)) is not None:
+            builder.add_problem(why_not, "storeEnvVar")
             return None
-        variable = StoreVariable(name, here.environment)
-        return None if here.attempt(variable.read, "storeEnvVar") is None else variable
+        variable = StoreVariable(name, builder.environment)
+        return None if builder.attempt(variable.read, "storeEnvVar") is None else variable
     assert part.store is not None
     address = part.store
     if has_secret(address):
-        here.add_problem(f"{_SECRET} as storeEnvVar", "store")
+        builder.add_problem(f"{_SECRET} as storeEnvVar", "store")
         return None
-    if not here.may_use("a store", _MODULE, "store"):
+    if not builder.may_use("a store", _MODULE, "store"):
         return None
-    if (path := here.attempt(lambda: store_path(address) or "", "store")) is None:
+    if (path := builder.attempt(lambda: store_path(address) or "", "store")) is None:
         return None
     if path.startswith("file:"):
-        here.add_problem("write the path of a file, and no options", "store")
+        builder.add_problem("write the path of a file, and no options", "store")
         return None
-    return here.resolve_file(path, "store") if path else _check_host(address, here)
+    return builder.resolve_file(path, "store") if path else _check_host(address, builder)
 
 
-def _check_host(address: str, here: Builder) -> str | None:
-    allowed, host = here.permissions.hosts, urlsplit(address).hostname or "localhost"
+def _check_host(address: str, builder: Builder) -> str | None:
+    allowed, host = builder.permissions.hosts, urlsplit(address).hostname or "localhost"
     if allowed is None or host in allowed:
         return address
-    here.add_problem(f"the host {host} is not allowed; allow it with build(hosts=[{host!r}])", "store")
+    builder.add_problem(f"the host {host} is not allowed; allow it with build(hosts=[{host!r}])", "store")
     return None
 
 

@@ -46,58 +46,60 @@ class TaskExporter:
         parts = (self.export(task, exporter.at("tasks", place)) for place, task in enumerate(tasks))
         return tuple(part for part in parts if part is not None)
 
-    def export(self, task: Task, here: Exporter) -> Part | None:
+    def export(self, task: Task, exporter: Exporter) -> Part | None:
         """Return the part of a task, or of the group or the ensemble in its place."""
         composite = find_composite(task)
         if composite is not None and composite.as_task() is task:
-            return self._export_composite(composite, here)
-        return self.export_task(task, here)
+            return self._export_composite(composite, exporter)
+        return self.export_task(task, exporter)
 
-    def export_task(self, task: Task, here: Exporter) -> TaskPart | None:
+    def export_task(self, task: Task, exporter: Exporter) -> TaskPart | None:
         """Return the part of a task."""
         for field in fields(task):
             default = None if field.default is MISSING else field.default
             if field.name not in _EXPRESSED and getattr(task, field.name) not in (default, None, (), [], {}):
-                here.add_problem(f"the setting {field.name!r} of a task cannot be saved in a blueprint")
+                exporter.add_problem(f"the setting {field.name!r} of a task cannot be saved in a blueprint")
         values = {
             "id": task.id if task.id != task.description else None,
             "description": task.description,
-            "agent": None if task.agent is None else self._export_agent(task.agent, here),
+            "agent": None if task.agent is None else self._export_agent(task.agent, exporter),
             "context": None if task.context is None else tuple(other.id for other in task.named_context),
-            "handler": self._export_handler(task, here),
-            **export_values(Task, task, here, only=PLAIN_TASK_FIELDS),
-            "output_type": here.find_type_name(task.output_type, "outputType"),
-            "input_guardrails": export_guardrails(task.guards.input.all, here, "inputGuardrails") or None,
-            "output_guardrails": export_guardrails(task.guards.output, here, "outputGuardrails") or None,
-            "reflect": export_reflect(task.reflect, here),
-            "reviews": export_gates(task.reviews, here),
-            **export_model_fields(task.model, here),
-            **export_tool_fields(task.tools, here),
+            "handler": self._export_handler(task, exporter),
+            **export_values(Task, task, exporter, only=PLAIN_TASK_FIELDS),
+            "output_type": exporter.find_type_name(task.output_type, "outputType"),
+            "input_guardrails": export_guardrails(task.guards.input.all, exporter, "inputGuardrails") or None,
+            "output_guardrails": export_guardrails(task.guards.output, exporter, "outputGuardrails") or None,
+            "reflect": export_reflect(task.reflect, exporter),
+            "reviews": export_gates(task.reviews, exporter),
+            **export_model_fields(task.model, exporter),
+            **export_tool_fields(task.tools, exporter),
         }
-        return here.make(TaskPart, values)
+        return exporter.make(TaskPart, values)
 
-    def _export_handler(self, task: Task, here: Exporter) -> Part | str | None:
+    def _export_handler(self, task: Task, exporter: Exporter) -> Part | str | None:
         if (composite := find_composite(task)) is not None:
-            return self._export_composite(composite, here.at("handler"))
-        return export_function(task.handler, here, "handler")
+            return self._export_composite(composite, exporter.at("handler"))
+        return export_function(task.handler, exporter, "handler")
 
-    def _export_composite(self, composite: Composite, here: Exporter) -> Part | None:
+    def _export_composite(self, composite: Composite, exporter: Exporter) -> Part | None:
         match composite:
             case Loop() | Graph() | MapReduce():
-                return export_group(composite, here, self.export)
+                return export_group(composite, exporter, self.export)
             case NestedEnsemble(ensemble=Ensemble() as ensemble):
-                return here.export_node(ensemble)
-        here.add_problem(f"{add_article(type(composite).__name__)} has no blueprint")
+                return exporter.export_node(ensemble)
+        exporter.add_problem(f"{add_article(type(composite).__name__)} has no blueprint")
         return None
 
-    def _export_agent(self, agent: object, here: Exporter) -> Blueprint | str | None:
+    def _export_agent(self, agent: object, exporter: Exporter) -> Blueprint | str | None:
         """Return an agent, or its name when it was written before."""
         runnable = as_runnable(agent)
         assert runnable is not None, "a task checks its agent"
         if not any(agent is other for other in self._written):
             self._written.append(agent)
-            return here.export_node(runnable, "agent")
+            return exporter.export_node(runnable, "agent")
         name = runnable.name
         if sum(getattr(as_runnable(other), "name", None) == name for other in self._written) > 1:
-            here.add_problem(f"several agents have the name {name!r}, and tasks share one: give each its own", "agent")
+            exporter.add_problem(
+                f"several agents have the name {name!r}, and tasks share one: give each its own", "agent"
+            )
         return name

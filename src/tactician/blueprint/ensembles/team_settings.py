@@ -37,21 +37,23 @@ def build_budget(part: BudgetPart | None, builder: Builder) -> Budget | None:
 
 def build_delegation(part: DelegationPart, builder: Builder) -> Delegation | None:
     """Return the settings of delegations that a part describes."""
-    here = builder.at("delegation")
-    values = build_values(Delegation, part, here)
-    kinds = (find_type(name, here, "outputTypes") for name in part.output_types or ())
+    part_builder = builder.at("delegation")
+    values = build_values(Delegation, part, part_builder)
+    kinds = (find_type(name, part_builder, "outputTypes") for name in part.output_types or ())
     values["output_types"] = tuple(kind for kind in kinds if kind is not None)
-    return here.attempt(lambda: Delegation(**values))
+    return part_builder.attempt(lambda: Delegation(**values))
 
 
 def export_delegation(delegation: Delegation | None, exporter: Exporter) -> DelegationPart | None:
     """Return the part of settings of delegations."""
     if delegation is None:
         return None
-    here = exporter.at("delegation")
-    values = export_values(Delegation, delegation, here, without=("output_types",))
-    values["output_types"] = tuple(here.find_type_name(kind, "outputTypes") for kind in delegation.output_types) or None
-    return here.make(DelegationPart, values)
+    part_exporter = exporter.at("delegation")
+    values = export_values(Delegation, delegation, part_exporter, without=("output_types",))
+    values["output_types"] = (
+        tuple(part_exporter.find_type_name(kind, "outputTypes") for kind in delegation.output_types) or None
+    )
+    return part_exporter.make(DelegationPart, values)
 
 
 def build_constraints(part: ConstraintsPart | None) -> HierarchicalConstraints | None:

@@ -60,13 +60,17 @@ def show_help(session: ShellSession, command: str | None = None) -> None:
     if command is None:
         _list_commands(session)
         return
-    if (known := session.commands.get(command)) is None:
+    if (shell_command := session.commands.get(command)) is None:
         raise ShellInputError(f"There is no command {command!r}.{did_you_mean(command, session.commands)}")
-    out.print(f"[bold]{escape(known.usage)}[/bold]\n{escape(known.description)}", highlight=False, soft_wrap=True)
-    if known.aliases:
-        out.print(f"[dim]also {escape(', '.join(known.aliases))}[/dim]", highlight=False)
+    out.print(
+        f"[bold]{escape(shell_command.usage)}[/bold]\n{escape(shell_command.description)}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if shell_command.aliases:
+        out.print(f"[dim]also {escape(', '.join(shell_command.aliases))}[/dim]", highlight=False)
     table = Table.grid(padding=(0, 2))
-    for parameter in known.parameters:
+    for parameter in shell_command.parameters:
         table.add_row(f"[cyan]{escape(_name(parameter))}[/cyan]", escape(_describe(parameter)))
     out.print(table)
 
@@ -85,7 +89,7 @@ def set_switch(session: ShellSession, switch: Switch | None = None, value: str |
             raise ShellInputError(f"{switch} is on or off, not {value!r}.")
         if switch in ("prompts", "responses", "plan", "debug"):
             setattr(switches, switch, not getattr(switches, switch) if value is None else value == "on")
-    voice = next((name for name, known in PERSONALITIES.items() if known is session.view.voice), "")
+    voice = next((name for name, personality in PERSONALITIES.items() if personality is session.view.voice), "")
     shown = {name: getattr(switches, name) for name in get_args(Switch)[:4]}
     facts = {name: "on" if is_on else "off" for name, is_on in shown.items()}
     for name, fact in {**facts, "mode": switches.mode, "personality": voice}.items():

@@ -51,7 +51,7 @@ def shell(
     """
     access = BlueprintAccess.of(allow, modules, root)
     loaded = Loaded.merge(load_agents(file, access) for file in files)
-    known = ShellHistory(history or find_history(os.environ))
+    shell_history = ShellHistory(history or find_history(os.environ))
     view = ProgressView(err, voice=find_personality(voice), shows_ids=True)
     models = choose_models(loaded, files[0], model, scripted)
 
@@ -62,8 +62,8 @@ def shell(
             listeners: list[ShellSession] = []
             platform = Platform(models=models, store=opened, on_event=lambda event: listeners[0].listen(event))
             await stack.enter_async_context(loaded.register(platform))
-            lines = open_lines(known.lines, lambda text: completions.suggest(text))
-            session = ShellSession(platform, loaded, view, lines, known)
+            lines = open_lines(shell_history.lines, lambda text: completions.suggest(text))
+            session = ShellSession(platform, loaded, view, lines, shell_history)
             listeners.append(session)
             completions = _prepare(session, is_debugged=debug)
             with ignore_interrupts() if lines.is_terminal else nullcontext():

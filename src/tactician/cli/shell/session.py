@@ -217,8 +217,8 @@ class ShellSession:
             raise RunNotFoundError("There is no run yet: `execute` starts one, `runs --all` lists stored runs.")
         if not text or text in self.known_runs:
             return text or self.last_run
-        known = [*self.known_runs, *(run.id for run in await self.platform.runs())]
-        matches = sorted({run_id for run_id in known if run_id.startswith(text)})
+        run_ids = [*self.known_runs, *(run.id for run in await self.platform.runs())]
+        matches = sorted({run_id for run_id in run_ids if run_id.startswith(text)})
         if text in matches:
             return text
         if len(matches) != 1:
@@ -249,8 +249,8 @@ class ShellSession:
         return command
 
     async def _call(self, command: ShellCommand, arguments: Mapping[str, object]) -> None:
-        known: dict[type, object] = {Platform: self.platform, ShellSession: self, ShellHistory: self.history}
-        services = {name: known[kind] for name, kind in command.services.items()}
+        services_by_type: dict[type, object] = {Platform: self.platform, ShellSession: self, ShellHistory: self.history}
+        services = {name: services_by_type[kind] for name, kind in command.services.items()}
         result = command.function(**arguments, **services)
         if isawaitable(result):
             result = await result

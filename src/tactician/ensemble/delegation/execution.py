@@ -164,8 +164,8 @@ class DelegationExecutor:
             return "you cannot delegate to yourself"
         if (worker := self._workers.get(role)) is None:
             others = [role for role in self._workers if role != delegator.role]
-            known = ", ".join(map(repr, others))
-            return f"there is no worker {role!r}.{did_you_mean(role, others)} Workers: {known}"
+            names = ", ".join(map(repr, others))
+            return f"there is no worker {role!r}.{did_you_mean(role, others)} Workers: {names}"
         if request.output_type is not None and worker.output_type not in (None, request.output_type):
             return f"{role!r} answers with an output type of its own: leave out the output type"
         calls = [entry.request.role for entry in self.log.list_allowed(delegator.role)]
@@ -177,8 +177,8 @@ class DelegationExecutor:
     def _find_place(self, call: RunContext) -> DelegationDepth:
         """Return the depth of the agent that delegates, with the lowest limit of the ensembles around it."""
         limit = self._settings.max_depth
-        around = call.find(DelegationDepth)
-        return DelegationDepth(0, limit) if around is None else replace(around, limit=min(limit, around.limit))
+        depth = call.find(DelegationDepth)
+        return DelegationDepth(0, limit) if depth is None else replace(depth, limit=min(limit, depth.limit))
 
     async def _run(self, entry: DelegationEntry, call: RunContext) -> tuple[RunResult[object], TaskOutput]:
         request, place = entry.request, self._find_place(call)

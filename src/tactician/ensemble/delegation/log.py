@@ -139,8 +139,12 @@ class DelegationLog:
         data = place.data
         request = revive(data.get("request"), partial(decode_request, types=self._types))
         output, response = data.get("output"), data.get("response")
-        known = None if output is None else revive(output, OutputCodec(self._find_kind(request)).decode)
-        ended = None if response is None else revive(response, partial(_decode_response, request=request, output=known))
+        restored_output = None if output is None else revive(output, OutputCodec(self._find_kind(request)).decode)
+        ended = (
+            None
+            if response is None
+            else revive(response, partial(_decode_response, request=request, output=restored_output))
+        )
         began = data.get("began")
         return DelegationEntry(
             int(place.keys[-1]),
@@ -148,7 +152,7 @@ class DelegationLog:
             str(data.get("delegator")),
             began if isinstance(began, float) else 0.0,
             str(data.get("task_id")),
-            known,
+            restored_output,
             ended,
         )
 
@@ -191,29 +195,38 @@ def decode_request(saved: object, types: Types) -> DelegationRequest:
         ValidationError: when it is not the JSON form of a request.
         StoredStateError: when its output type is not known here.
     """
-    known = _SavedRequest.model_validate(saved)
-    if known.output_type is not None and known.output_type not in types:
-        problem = f"the delegation to {dict(known)['role']!r} has an unknown output type {known.output_type!r}"
-        raise StoredStateError(f"{problem}: add it to Delegation(output_types=[...])")
-    values: dict[str, Any] = dict(known)
-    return DelegationRequest(**{**values, "output_type": known.output_type and types[known.output_type]})
+    saved_request = _SavedRequest.model_validate(saved)
+    if saved_request.output_type is not None and saved_request.output_type not in types:
+        raise StoredStateError(
+            f"the delegation to {dict(saved_request)['role']!r} has an unknown output type "
+            f"{saved_request.output_type!r}: add it to Delegation(output_types=[...])"
+        )
+    values: dict[str, Any] = dict(saved_request)
+    return DelegationRequest(
+        **{**values, "output_type": saved_request.output_type and types[saved_request.output_type]}
+    )
 
 
 def _encode_response(response: DelegationResponse) -> object:
     """Return what a response has beside its request and its output, as JSON."""
-    own = _SavedResponse(
+    saved_response = _SavedResponse(
         status=response.status,
         artifacts=cast("dict[str, JsonValue]", dict(response.artifacts)),
         errors=response.errors,
         duration=response.duration,
     )
-    return own.model_dump(mode="json")
+    return saved_response.model_dump(mode="json")
 
 
 def _decode_response(saved: object, request: DelegationRequest, output: TaskOutput | None) -> DelegationResponse:
-    known = _SavedResponse.model_validate(saved)
+    saved_response = _SavedResponse.model_validate(saved)
     return create_response(
-        request, known.status, output, known.duration, artifacts=known.artifacts, errors=known.errors
+        request,
+        saved_response.status,
+        output,
+        saved_response.duration,
+        artifacts=saved_response.artifacts,
+        errors=saved_response.errors,
     )
 
 

@@ -63,15 +63,15 @@ def find_agents(tasks: Sequence[Task], agents: Sequence[object] | None) -> tuple
     """
     if agents is not None:
         return tuple(TeamAgent(agent, tuple(task for task in tasks if task.agent is agent)) for agent in agents)
-    known: dict[object, TeamAgent] = {}
+    agents_by_key: dict[object, TeamAgent] = {}
     for task in (task for task in tasks if task.handler is None):
         key: object = id(task.agent)
         if (agent := task.agent) is None:
             agent = made = create_default_agent(task)
             key = made.name, task.goal, task.background
-        entry = known.get(key) or TeamAgent(agent)
-        known[key] = replace(entry, tasks=(*entry.tasks, task))
-    return tuple(known.values())
+        entry = agents_by_key.get(key) or TeamAgent(agent)
+        agents_by_key[key] = replace(entry, tasks=(*entry.tasks, task))
+    return tuple(agents_by_key.values())
 
 
 def get_role(runnable: Runnable) -> str:

@@ -61,8 +61,8 @@ class DelegationTool(Tool):
     def _find_objection(self, parsed: _Arguments) -> str | None:
         if parsed.output_type is None or parsed.output_type in self._types:
             return None
-        known = ", ".join(map(repr, self._types)) or "none"
-        return f"there is no output type {parsed.output_type!r}. Output types: {known}"
+        type_names = ", ".join(map(repr, self._types)) or "none"
+        return f"there is no output type {parsed.output_type!r}. Output types: {type_names}"
 
     def _create_request(self, parsed: _Arguments) -> DelegationRequest:
         return DelegationRequest(

@@ -207,15 +207,15 @@ class _GraphRunnable(GroupRunnable[Graph]):
     ) -> TaskOutput | None:
         """Return the output of the task of a state; `None` when it is skipped."""
         job = self._find_job(state)
-        known = {**environment.known, **{output.task_id: output for output in walk.outputs}}
-        visible = tuple(other for other in job.context if other.id in known)
+        outputs_by_task = {**environment.outcomes_by_task, **{output.task_id: output for output in walk.outputs}}
+        visible = tuple(other for other in job.context if other.id in outputs_by_task)
         entry = (*(environment.entry if state == self.group.start else ()), *walk.outputs[-1:])
         inside = replace(
             environment,
             input=environment.input if state == self.group.start else EnsembleInput(environment.input.values),
             first_ids=(job.task.id,),
             entry=tuple(readable for output in entry for readable in output.readable),
-            known=known,
+            outcomes_by_task=outputs_by_task,
             revisions=_describe_visits(state, job.task, walk),
             revision=environment.revision if not walk.states else None,
         )
@@ -227,8 +227,8 @@ class _GraphRunnable(GroupRunnable[Graph]):
     async def _choose_next(self, walk: _Walk, place: RunContext) -> str:
         """Return the next state. It is decided once, also when the run continues elsewhere."""
         assert place.checkpoint is not None
-        if isinstance(known := place.checkpoint.data.get("next"), str):
-            return known
+        if isinstance(saved_choice := place.checkpoint.data.get("next"), str):
+            return saved_choice
         state = walk.states[-1]
         failed = self._create_failed_result(walk.outputs, place)
         for edge in self.group.edges:
@@ -284,5 +284,7 @@ def _describe_visits(state: str, task: Task, walk: _Walk) -> dict[str, Revision]
 
 def _describe_outputs(walk: _Walk) -> str:
     omitted = "… " if len(walk.outputs) > _MOST_SHOWN else ""
-    known = (f"{output.task_id!r} gave {output.raw[:_LONGEST_OUTPUT]!r}" for output in walk.outputs[-_MOST_SHOWN:])
-    return omitted + ("; ".join(known) or "none")
+    described_outputs = (
+        f"{output.task_id!r} gave {output.raw[:_LONGEST_OUTPUT]!r}" for output in walk.outputs[-_MOST_SHOWN:]
+    )
+    return omitted + ("; ".join(described_outputs) or "none")

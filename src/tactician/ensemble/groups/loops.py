@@ -151,12 +151,12 @@ class _LoopRunnable(GroupRunnable[Loop]):
             place = context.at(f"iteration-{number}")
             if not self._is_final(number):
                 place = place.with_held_text()
-            known = self._count_known(iterations)
+            saved_count = self._count_known(iterations)
             surroundings = replace(
                 inside,
                 revision=None if iterations else inside.revision,
-                earlier=(*inside.earlier, *_join(iterations[len(iterations) - known :])),
-                forgotten=(*inside.forgotten, *_join(iterations[: len(iterations) - known], inside=True)),
+                earlier=(*inside.earlier, *_join(iterations[len(iterations) - saved_count :])),
+                forgotten=(*inside.forgotten, *_join(iterations[: len(iterations) - saved_count], inside=True)),
             )
             result = await run_tasks(
                 f"{self.subject}, iteration {number}", order, surroundings, place, exit=environment.exit
@@ -185,8 +185,8 @@ class _LoopRunnable(GroupRunnable[Loop]):
         assert place.checkpoint is not None
         if self.group.until is None:
             return False
-        if isinstance(known := place.checkpoint.data.get("is_done"), bool):
-            return known
+        if isinstance(saved_verdict := place.checkpoint.data.get("is_done"), bool):
+            return saved_verdict
         outputs = _join(iterations)
         subject = f"{self.subject}: its `until` after iteration {len(iterations)}"
         failed = self._create_failed_result(outputs, place)

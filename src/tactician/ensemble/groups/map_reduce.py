@@ -130,8 +130,8 @@ class MapReduce(TaskGroup[T_co], Generic[T, T_co]):
     @override
     def list_templates(self) -> Iterable[TaskTemplate]:
         for path, names in super().list_templates():
-            known = _VALUE_NAMES.get(path.rpartition(".")[0])
-            if others := tuple(name for name in names if name != known):
+            value_names = _VALUE_NAMES.get(path.rpartition(".")[0])
+            if others := tuple(name for name in names if name != value_names):
                 yield TaskTemplate(path, others)
 
     def list_items(self, task: TaskInput) -> Sequence[T]:
@@ -245,8 +245,8 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
             level: the run so far.
         """
         made = {f"{name}[{number}]": self._make(f"{name}[{number}]", make, level) for number, make in enumerate(makers)}
-        known = {**level.environment.known, **index_outputs(level.outputs)}
-        self._check(made, known, level)
+        outputs_by_task = {**level.environment.outcomes_by_task, **index_outputs(level.outputs)}
+        self._check(made, outputs_by_task, level)
         equipment = await self._cast(tuple(made.values()), level.context.at(name))
         jobs = [
             self._assign(task, portions[number] if portions else (), level, equipment)
@@ -255,7 +255,7 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         order = TaskOrder(jobs, Workflow.PARALLEL, self.group.max_parallel, "fail_fast", level.environment.reviews)
         revision = None if name == "map" else level.environment.revision  # it is about the whole
         revisions = {} if revision is None else {job.task.id: revision for job in jobs}
-        environment = replace(level.environment, known=known, revisions=revisions)
+        environment = replace(level.environment, outcomes_by_task=outputs_by_task, revisions=revisions)
         place = level.context.at(name)
         inside = place if len(jobs) == 1 and name != "map" else place.with_held_text()
         result = await run_tasks(f"{self.subject}, {name}", order, environment, inside)
@@ -283,9 +283,9 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         except Exception as error:
             raise self._create_error(f"{what} failed", error, level) from error
 
-    def _check(self, made: Mapping[str, Task], known: Container[str], level: _Level) -> None:
+    def _check(self, made: Mapping[str, Task], value_names: Container[str], level: _Level) -> None:
         """Check the tasks that were made, which nobody has seen before."""
-        problems = [*find_made_problems(made, level.environment.input.values, known)]
+        problems = [*find_made_problems(made, level.environment.input.values, value_names)]
         mistakes = find_learning_mistakes(walk_tasks(made.items()), self._equipment.stores)
         problems += (Problem(place, message) for place, message in mistakes)
         if problems:

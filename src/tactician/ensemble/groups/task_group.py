@@ -135,18 +135,18 @@ class TaskGroup(Composite[T_co], EnsembleRunnable[T_co]):
 
         The policy for reviews is about the group, and not about the tasks inside it.
         """
-        around = context.find(ReviewSettings) or ReviewSettings()
+        review_settings = context.find(ReviewSettings) or ReviewSettings()
         names = None if self.context is None else [task.id for task in self.own_context or ()]
-        known = index_outputs(task.context_outputs)
+        outputs_by_task = index_outputs(task.context_outputs)
         entry = select_entry(self, names, task)
         return TaskEnvironment(
             EnsembleInput(task.values, task.text),
             entry=entry,
-            known=known,
+            outcomes_by_task=outputs_by_task,
             earlier=task.earlier_outputs,
             forgotten=task.forgotten_outputs,
             revision=task.revision,
-            reviews=ReviewSettings(reviewer=around.reviewer),
+            reviews=ReviewSettings(reviewer=review_settings.reviewer),
             exit=context.find(EarlyExit),
             outbox=context.find(LearningOutbox) or AT_ONCE,
         )
@@ -171,9 +171,9 @@ class TaskGroup(Composite[T_co], EnsembleRunnable[T_co]):
 
     def _find_outside(self) -> Iterator[Task]:
         """Yield the tasks outside that tasks of the group name as their context."""
-        own = {part.id for part in self._parts.values()}
+        part_ids = {part.id for part in self._parts.values()}
         named = (other for part in self._parts.values() for other in part.named_context)
-        yield from (other for other in named if other.id not in own)
+        yield from (other for other in named if other.id not in part_ids)
 
 
 class GroupRunnable(BaseRunnable[object], Generic[G]):

@@ -40,8 +40,8 @@ def prepare_task(
     """
     if not isinstance(maker, Task):
         return partial(maker, value)
-    known = values if name is None else {**values, name: as_text(value)}
-    return partial(_fill_in, casting.find(maker), known)
+    named_values = values if name is None else {**values, name: as_text(value)}
+    return partial(_fill_in, casting.find(maker), named_values)
 
 
 def _fill_in(template: Task, values: Values) -> Task:

@@ -50,9 +50,9 @@ class ManagerWork:
         self._role = role
         self._is_typed = last.output_type is not None
         self._task = TaskInput(last.id, fill_template(last.description, input.values))
-        own = replace(job, runnable=manager, role=role)
-        self._before = find_task_gate("before", own, settings, is_last=True)
-        self._after = find_task_gate("after", own, settings, is_last=True)
+        manager_job = replace(job, runnable=manager, role=role)
+        self._before = find_task_gate("before", manager_job, settings, is_last=True)
+        self._after = find_task_gate("after", manager_job, settings, is_last=True)
         self._is_checked = is_checked or self._after is not None or self._is_typed
         self._reviewer = settings.reviewer
         self._context = context

@@ -50,8 +50,8 @@ class LearningOutbox:
 
     def list_entries(self, scope: str) -> list[ScopeEntry]:
         """Return the entries for a scope that are held, newest first: tasks of the same run read them already."""
-        own = [entry for parcel in self._parcels.values() for name, entry in parcel.entries if name == scope]
-        return [*reversed(own), *(() if self._around is None else self._around.list_entries(scope))]
+        scope_entries = [entry for parcel in self._parcels.values() for name, entry in parcel.entries if name == scope]
+        return [*reversed(scope_entries), *(() if self._around is None else self._around.list_entries(scope))]
 
     async def deliver(self) -> None:
         """Deliver what is held. It stays, since a run that is interrupted meanwhile delivers all of it again."""

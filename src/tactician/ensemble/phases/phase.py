@@ -59,8 +59,8 @@ class Phase(Generic[T_co]):
 
     def choose_workflow(self, default: Workflow | None) -> Workflow:
         """Return the order of the tasks: its own, else the default, else the order that follows from their contexts."""
-        own = {id(task) for task in self.own_tasks}
-        inside = [task for task in self.own_tasks if any(id(other) in own for other in task.named_context)]
+        phase_tasks = {id(task) for task in self.own_tasks}
+        inside = [task for task in self.own_tasks if any(id(other) in phase_tasks for other in task.named_context)]
         return self.workflow or default or infer_workflow(inside)
 
     def list_predecessors(self) -> list[Phase]:

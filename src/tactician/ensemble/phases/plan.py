@@ -140,10 +140,10 @@ class PhasePlan:
     def find_problems(self, agents: Sequence[object] | None) -> Iterator[Problem]:
         """Yield the mistakes in how the phases and their tasks fit together."""
         yield from self._find_duplicates()
-        known = {id(planned.phase) for planned in self.phases}
+        phase_ids = {id(planned.phase) for planned in self.phases}
         for planned in self.phases:
             for number, other in enumerate(planned.phase.after):
-                if id(other) not in known:
+                if id(other) not in phase_ids:
                     message = f"the phase {other.name!r} is not in the ensemble: add it to the phases"
                     yield Problem(f"{planned.path}.after[{number}]", message)
             yield from _find_task_problems(planned, agents)

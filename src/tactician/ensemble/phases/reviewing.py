@@ -205,7 +205,7 @@ async def _run_once(
     settings: ReviewSettings,
     revisions: Mapping[str, Revision] = MappingProxyType({}),
 ) -> PhaseDecision:
-    environment = TaskEnvironment(input, known=outcomes, revisions=revisions)
+    environment = TaskEnvironment(input, outcomes_by_task=outcomes, revisions=revisions)
     output = await TaskRunner(environment, place, exit).run(create_plan(job, settings))
     if isinstance(output, SkippedTask):  # its `when` says that there is nothing to review
         return PhaseDecision.approve()

@@ -131,8 +131,8 @@ class PhaseRuns:
 
     async def _perform(self, name: str, number: int) -> EnsembleResult:
         """Return the outputs of an execution. What is completed does not run again."""
-        if (known := self._results.get((name, number))) is not None:
-            return known
+        if (saved_result := self._results.get((name, number))) is not None:
+            return saved_result
         planned, progress = self._by_name[name], self._progress[name]
         place = progress.at(number)
         order = TaskOrder(planned.jobs, planned.workflow, None, self._plan.on_error, self._plan.find_reviews(planned))
@@ -157,18 +157,18 @@ class PhaseRuns:
 
     async def _create_environment(self, name: str, number: int) -> TaskEnvironment:
         """Return what the tasks of an execution begin with."""
-        known = {**self._environment.known, **await self._collect_known(name, number)}
+        outcomes_by_task = {**self._environment.outcomes_by_task, **await self._collect_known(name, number)}
         revisions = await self._collect_revisions(name, number)
-        is_reviewed, around = self._by_name[name].phase.review is not None, self._environment.outbox
-        outbox = self._outboxes[name, number] = LearningOutbox(holds=is_reviewed, around=around)
-        return replace(self._environment, known=known, revisions=revisions, outbox=outbox)
+        is_reviewed, outer_outbox = self._by_name[name].phase.review is not None, self._environment.outbox
+        outbox = self._outboxes[name, number] = LearningOutbox(holds=is_reviewed, around=outer_outbox)
+        return replace(self._environment, outcomes_by_task=outcomes_by_task, revisions=revisions, outbox=outbox)
 
     async def _collect_known(self, name: str, number: int) -> dict[str, TaskOutcome]:
         """Return the outcomes of the phases before, as an execution sees them, by task id."""
-        known: dict[str, TaskOutcome] = {}
+        outcomes_by_task: dict[str, TaskOutcome] = {}
         for before, used in self._progress[name][number].used.items():
-            known |= list_outcomes(await self._perform(before, used))
-        return known
+            outcomes_by_task |= list_outcomes(await self._perform(before, used))
+        return outcomes_by_task
 
     async def _collect_revisions(self, name: str, number: int) -> dict[str, Revision]:
         """Return the revisions for the tasks of an execution: the feedback, and their outputs before."""

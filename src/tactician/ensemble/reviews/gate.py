@@ -42,10 +42,10 @@ def find_gate(timing: GateTiming, reviews: Sequence[Review], policy: ReviewPolic
     """
     if not reviews and policy is ReviewPolicy.NEVER:
         return None
-    own = {review.timing: review for review in reviews}
-    if timing in own:
-        return own[timing]
-    if timing == "before" or "skip" in own:
+    reviews_by_timing = {review.timing: review for review in reviews}
+    if timing in reviews_by_timing:
+        return reviews_by_timing[timing]
+    if timing == "before" or "skip" in reviews_by_timing:
         return None
     is_meant = policy is ReviewPolicy.AFTER_EVERY_TASK or (policy is ReviewPolicy.AFTER_LAST_TASK and is_last)
     return _AFTER if is_meant else None

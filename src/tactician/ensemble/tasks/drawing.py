@@ -42,7 +42,7 @@ class Drawing:
     @classmethod
     def combine(cls, drawings: Iterable[Drawing], edges: Iterable[DiagramEdge], entry: str, exit: str) -> Drawing:
         """Combine several drawings, with more edges between them."""
-        known = tuple(drawings)
-        nodes = tuple(node for drawing in known for node in drawing.nodes)
-        inner = tuple(edge for drawing in known for edge in drawing.edges)
+        all_drawings = tuple(drawings)
+        nodes = tuple(node for drawing in all_drawings for node in drawing.nodes)
+        inner = tuple(edge for drawing in all_drawings for edge in drawing.edges)
         return cls(nodes, (*inner, *edges), entry, exit)

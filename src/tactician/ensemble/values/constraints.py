@@ -113,8 +113,8 @@ class HierarchicalConstraints:
 
     def _find_earlier(self, role: str, completed: Collection[str]) -> list[str]:
         """Return the workers of earlier stages that have not completed."""
-        own = next((number for number, stage in enumerate(self.stages) if role in stage), 0)
-        return [earlier for stage in self.stages[:own] for earlier in stage if earlier not in completed]
+        stage_number = next((number for number, stage in enumerate(self.stages) if role in stage), 0)
+        return [earlier for stage in self.stages[:stage_number] for earlier in stage if earlier not in completed]
 
     @staticmethod
     def _find_unknown(place: str, names: Sequence[str], roles: Collection[str]) -> Iterator[tuple[str, str]]:

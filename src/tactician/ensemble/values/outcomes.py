@@ -81,7 +81,7 @@ OutputPredicate: TypeAlias = Callable[[TaskOutputs], bool | Awaitable[bool]]
 """Sync or async function of the outputs so far."""
 
 
-def collect_context(ids: Collection[str], known: Iterable[TaskOutcome]) -> tuple[TaskOutput, ...]:
+def collect_context(ids: Collection[str], outcomes: Iterable[TaskOutcome]) -> tuple[TaskOutput, ...]:
     """Return the outputs among the outcomes of context tasks, in the order of their ids."""
-    outputs = {outcome.task_id: outcome for outcome in known if isinstance(outcome, TaskOutput)}
+    outputs = {outcome.task_id: outcome for outcome in outcomes if isinstance(outcome, TaskOutput)}
     return tuple(outputs[task_id] for task_id in ids if task_id in outputs)

@@ -58,5 +58,5 @@ def count_tool_calls(result: RunResult[object]) -> int:
     """Return the number of tool calls in the conversations of a run and of those beside it."""
     if isinstance(result, EnsembleResult):
         return result.total_tool_calls
-    own = list(map(type, result.messages)).count(ToolResult)  # no message is of a subclass
-    return own + sum(map(count_tool_calls, result.related))
+    result_count = list(map(type, result.messages)).count(ToolResult)  # no message is of a subclass
+    return result_count + sum(map(count_tool_calls, result.related))

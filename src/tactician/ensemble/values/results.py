@@ -230,9 +230,9 @@ class EnsembleResult(RunResult[T_co]):
 
 def _find_output(outputs: Iterable[TaskOutput], task: str | TaskKey) -> TaskOutput:
     outside = tuple(outputs)
-    known = {inner.task_id: inner for output in outside for inner in output.walk()}
-    known |= {output.task_id: output for output in outside}
-    return find_output(known, task)
+    outputs_by_task = {inner.task_id: inner for output in outside for inner in output.walk()}
+    outputs_by_task |= {output.task_id: output for output in outside}
+    return find_output(outputs_by_task, task)
 
 
 @dataclass(slots=True)

@@ -121,8 +121,8 @@ def _equip(
     agent: Agent[object], task: Task, model: ModelLike | None, tools: Sequence[ToolLike], roster: Roster
 ) -> Agent[object]:
     """Return an agent for a task: with its own settings, else the task's, else the ensemble's."""
-    own = Toolbox((*task.tools, *roster.create_tools(agent)))
-    merged = Toolbox(tools).with_preferred(own).contents
+    toolbox = Toolbox((*task.tools, *roster.create_tools(agent)))
+    merged = Toolbox(tools).with_preferred(toolbox).contents
     settings: AgentSettings = {
         "model": model,
         "max_tool_calls": task.max_tool_calls,
@@ -137,8 +137,8 @@ def add_guidance(agent: Agent[object]) -> Agent[object]:
     """Return an agent whose instructions have, if it has a role, the guidance for tasks behind its goal."""
     if not agent.spec.role:
         return agent
-    own = agent.spec.instructions
-    text = f"{GUIDANCE}\n{own}" if isinstance(own, str) and own else GUIDANCE
+    instructions = agent.spec.instructions
+    text = f"{GUIDANCE}\n{instructions}" if isinstance(instructions, str) and instructions else GUIDANCE
     return agent.with_changes(instructions=agent.spec.with_settings(instructions=text).prompt)
 
 

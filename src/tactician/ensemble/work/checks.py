@@ -81,19 +81,19 @@ def find_agent_problems(path: str, agent: object) -> Iterator[Problem]:
             yield Problem(path, f"{problem}: put it among the tasks itself, or write {{{TEXT_NAME}}} in its tasks")
 
 
-def find_made_problems(made: Mapping[str, Task], values: Values, known: Container[str]) -> Iterator[Problem]:
+def find_made_problems(made: Mapping[str, Task], values: Values, value_names: Container[str]) -> Iterator[Problem]:
     """Yield the mistakes in tasks that a function made in a run.
 
     Args:
         made: the tasks, by their places.
         values: the values for templates.
-        known: ids of tasks with an output.
+        value_names: ids of tasks with an output.
     """
     yield from find_part_problems(made.items(), None)
     yield from find_template_problems(list_part_templates(made.items()), values)
     for path, task in made.items():
         for number, other in enumerate(task.named_context):
-            if other.id not in known:
+            if other.id not in value_names:
                 yield Problem(f"{path}.context[{number}]", f"the task {other.id!r} has no output")
 
 
@@ -120,9 +120,9 @@ def find_template_problems(templates: Iterable[TaskTemplate], values: Values) ->
     for template in templates:
         if missing := [name for name in template.names if name not in values]:
             names = ", ".join(map(repr, missing))
-            known = ", ".join(map(repr, values)) or "none"
+            value_names = ", ".join(map(repr, values)) or "none"
             hints = "".join(did_you_mean(name, values) for name in missing)
-            problem = f"no value for {names} (given: {known}); run the ensemble with these names.{hints}"
+            problem = f"no value for {names} (given: {value_names}); run the ensemble with these names.{hints}"
             yield Problem(template.path, problem)
 
 
@@ -222,8 +222,12 @@ def _find_agent_mistakes(path: str, task: Task) -> Iterator[tuple[str, str]]:
     if agent is not None and task.tools and not isinstance(agent, Agent):
         kind = f"{name_agent(agent)!r} is {add_article(type(agent).__name__)}"
         yield f"{path}.tools", f"{kind}: tools can be added to an Agent only"
-    if isinstance(agent, Agent) and task.output_type not in (None, own := agent.output_type) and own is not None:
-        other = f"the agent {agent.name!r} has another output type, {own!r}"
+    if (
+        isinstance(agent, Agent)
+        and task.output_type not in (None, agent_output_type := agent.output_type)
+        and agent_output_type is not None
+    ):
+        other = f"the agent {agent.name!r} has another output type, {agent_output_type!r}"
         yield f"{path}.output_type", f"{other}: leave out one of them"
 
 

@@ -154,8 +154,8 @@ def select_entry(composite: Composite, names: Iterable[str] | None, task: TaskIn
         names: ids of the tasks that it names itself; `None`, when it names none and its tasks do not either.
         task: its input.
     """
-    known = None if names is None else set(names)
-    chosen = (output for output in task.context_outputs if known is None or output.task_id in known)
+    entry_names = None if names is None else set(names)
+    chosen = (output for output in task.context_outputs if entry_names is None or output.task_id in entry_names)
     return tuple(readable for output in chosen for readable in output.readable)
 
 

@@ -24,7 +24,7 @@ class TaskEnvironment:
         input: the values for templates, and the text of the caller.
         first_ids: ids of the tasks that begin the work: they see the text, and the `entry` if they name no context.
         entry: outputs from outside for these.
-        known: outcomes of tasks outside, such as tasks of earlier phases, by task id.
+        outcomes_by_task: outcomes of tasks outside, such as tasks of earlier phases, by task id.
         earlier: outputs of earlier iterations that tasks see, those with memory scopes as entries of these.
         forgotten: outputs of earlier iterations that no task recalls.
         revisions: revisions of tasks that run again, by task id.
@@ -38,7 +38,7 @@ class TaskEnvironment:
     input: EnsembleInput
     first_ids: Collection[str] = ()
     entry: tuple[TaskOutput, ...] = ()
-    known: Mapping[str, TaskOutcome] = field(default_factory=dict)
+    outcomes_by_task: Mapping[str, TaskOutcome] = field(default_factory=dict)
     earlier: tuple[TaskOutput, ...] = ()
     forgotten: tuple[TaskOutput, ...] = ()
     revisions: Mapping[str, Revision] = field(default_factory=dict)

@@ -41,11 +41,11 @@ class TaskRunner(TasksRun):
         self, condition: OutputPredicate, execution: TaskExecution, outputs: tuple[TaskOutput, ...]
     ) -> TaskOutcome:
         """Do a task if its condition holds."""
-        task_id, known = execution.plan.key, TaskOutputs(self._list_outputs())
+        task_id, task_outputs = execution.plan.key, TaskOutputs(self._list_outputs())
         subject = f"task {task_id!r}: its `when`"
-        failed = EnsembleResult.create(known.outputs, None, self.context, 0.0, exit_reason=ExitReason.FAILED)
+        failed = EnsembleResult.create(task_outputs.outputs, None, self.context, 0.0, exit_reason=ExitReason.FAILED)
         reason = None
-        if not await evaluate_predicate(condition, known, subject, failed, execution.place):
+        if not await evaluate_predicate(condition, task_outputs, subject, failed, execution.place):
             reason = "its condition `when` does not hold"
         elif self.exit.reason is not None:
             reason = ENDED
@@ -84,7 +84,7 @@ class TaskRunner(TasksRun):
         if environment.entry and plan.job.task.context is None and plan.key in environment.first_ids:
             outputs += environment.entry
         for name in plan.context_ids:
-            outcome = self.outcomes.get(name) or environment.known.get(name)
+            outcome = self.outcomes.get(name) or environment.outcomes_by_task.get(name)
             if isinstance(outcome, TaskOutput):
                 outputs.append(outcome)
             elif outcome is not None and plan.follows_one:
@@ -109,13 +109,13 @@ class TaskRunner(TasksRun):
 
     def _knows_context(self, plan: TaskPlan) -> bool:
         """Return whether the context tasks of a task have ended, as far as they are known."""
-        return bool(self.environment.known) or any(name in self.outcomes for name in plan.depends_on)
+        return bool(self.environment.outcomes_by_task) or any(name in self.outcomes for name in plan.depends_on)
 
     def _list_outputs(self) -> Iterator[TaskOutput]:
         """Yield the outputs so far, in the order in which the tasks ended."""
         environment = self.environment
-        known = chain(environment.known.values(), environment.earlier, self.outcomes.values())
-        return (outcome for outcome in known if isinstance(outcome, TaskOutput))
+        all_outcomes = chain(environment.outcomes_by_task.values(), environment.earlier, self.outcomes.values())
+        return (outcome for outcome in all_outcomes if isinstance(outcome, TaskOutput))
 
     def _skip(self, skipped: SkippedTask, execution: TaskExecution) -> Awaitable[SkippedTask]:
         if skipped.reason != ENDED:

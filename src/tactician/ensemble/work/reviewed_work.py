@@ -31,25 +31,25 @@ async def work_with_reviewer(work: Work, reviewer: Reviewer, task: TaskInput, pl
     assert place.checkpoint is not None
     answers = place.checkpoint.at("answers")
     while True:
-        known = {name: restore_response(saved) for name, saved in answers.data.items()}
+        responses = {name: restore_response(saved) for name, saved in answers.data.items()}
         try:
-            return await work(task, replace(place, responses={**known, **place.responses}) if known else place)
+            return await work(task, replace(place, responses={**responses, **place.responses}) if responses else place)
         except BaseException as error:
             suspended = find_suspension(error)
-            if suspended is None or not (new := await _answer(suspended.pending, reviewer, known, place)):
+            if suspended is None or not (new := await _answer(suspended.pending, reviewer, responses, place)):
                 raise
         answers.set(**new)
         place.checkpoint.detach()  # so that the run reads its completed steps from the beginning
 
 
 async def _answer(
-    pending: Iterable[PendingRequest], reviewer: Reviewer, known: dict[str, Response], place: RunContext
+    pending: Iterable[PendingRequest], reviewer: Reviewer, responses: dict[str, Response], place: RunContext
 ) -> dict[str, Live[Response]]:
     """Return the reviewer's answers to requests that it has not answered yet."""
     assert place.checkpoint is not None
     answers = {}
     for request in pending:
-        if request.id in known:
+        if request.id in responses:
             continue
         try:
             answer = await ask_reviewer(reviewer, request, place)

@@ -159,8 +159,8 @@ class TaskExecution:
         if self._place is None:
             self._place = self.run.context.inside_place(self)
             if self.plan.is_composite:  # the tasks inside find there how the ensemble reviews and ends
-                around = {ReviewSettings: self.plan.reviews, EarlyExit: self.run.exit, LearningOutbox: self.outbox}
-                self._place = self._place.inside(around)
+                services = {ReviewSettings: self.plan.reviews, EarlyExit: self.run.exit, LearningOutbox: self.outbox}
+                self._place = self._place.inside(services)
         return self._place
 
     @property
@@ -275,5 +275,5 @@ def _read_limited(tasks: Checkpoint) -> frozenset[str]:
 
 
 def _read_failures(tasks: Checkpoint) -> dict[str, str]:
-    known = tasks.data.get("failures")
-    return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
+    saved_failures = tasks.data.get("failures")
+    return {str(key): str(reason) for key, reason in saved_failures.items()} if isinstance(saved_failures, dict) else {}

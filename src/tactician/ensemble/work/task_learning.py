@@ -118,8 +118,8 @@ class TaskLearning:
             assert self._stores.memory is not None, "check() refuses scopes without a memory"
             limit = DEFAULT_RECALL + len(hidden)
             entries = await self._stores.memory.recall(scope, query, limit=limit, context=self._place)
-            known = chain(self._outbox.list_entries(scope), entries)
-            visible = (entry for entry in known if _identify(entry) not in hidden)
+            all_entries = chain(self._outbox.list_entries(scope), entries)
+            visible = (entry for entry in all_entries if _identify(entry) not in hidden)
             most = min(DEFAULT_RECALL, self._stores.memory.scopes[scope].keep_last)
             recalled[scope] = tuple(islice(visible, most))
         return recalled

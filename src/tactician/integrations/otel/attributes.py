@@ -110,6 +110,6 @@ def describe_plan(plan: Plan | None) -> Attributes:
     if plan is None:
         return {}
     actions, gap = tuple(action.name for action in plan.actions), plan.gap
-    known = {} if gap is None else {PLAN_GAP: gap}
+    attributes = {} if gap is None else {PLAN_GAP: gap}
     quality = {PLAN_COST: plan.cost, PLAN_OPTIMAL: plan.optimal, PLAN_BOUND: plan.bound}
-    return {PLAN_GOAL: plan.goal.name, PLAN_ACTIONS: actions, **quality, **known}
+    return {PLAN_GOAL: plan.goal.name, PLAN_ACTIONS: actions, **quality, **attributes}

@@ -96,24 +96,24 @@ class CallSpans:
 
     def note_route(self, event: RequestRouted) -> None:
         """Add to the span of a request where it goes."""
-        around = self._tree.find_around(event)
-        if around is not None and around.attributes.get(PROVIDER) is not None:
+        parent = self._tree.find_around(event)
+        if parent is not None and parent.attributes.get(PROVIDER) is not None:
             provider = find_provider(event.instance)
-            around.span.set_attributes({INSTANCE: event.instance, PROVIDER: provider})
+            parent.span.set_attributes({INSTANCE: event.instance, PROVIDER: provider})
             if event.host:
-                around.span.set_attribute(SERVER_ADDRESS, event.host)
+                parent.span.set_attribute(SERVER_ADDRESS, event.host)
             if event.port is not None:
-                around.span.set_attribute(SERVER_PORT, event.port)
+                parent.span.set_attribute(SERVER_PORT, event.port)
 
     def note_first_chunk(self, event: TextReceived | ThinkingReceived) -> None:
         """Add to the span of a request how long the first piece of the answer took."""
-        around = self._tree.find_around(event)
-        if around is None or around.attributes.get(OPERATION) != CHAT or FIRST_CHUNK in around.attributes:
+        parent = self._tree.find_around(event)
+        if parent is None or parent.attributes.get(OPERATION) != CHAT or FIRST_CHUNK in parent.attributes:
             return
-        seconds = max(0.0, event.time - around.began)
-        around.attributes[FIRST_CHUNK] = seconds
-        around.span.set_attribute(FIRST_CHUNK, seconds)
-        self._metrics.record_first_chunk(str(around.attributes[REQUEST_MODEL]), seconds)
+        seconds = max(0.0, event.time - parent.began)
+        parent.attributes[FIRST_CHUNK] = seconds
+        parent.span.set_attribute(FIRST_CHUNK, seconds)
+        self._metrics.record_first_chunk(str(parent.attributes[REQUEST_MODEL]), seconds)
 
     def complete_turn(self, event: TurnCompleted) -> None:
         """End the span of a request that was answered."""

@@ -105,8 +105,8 @@ Handler = Callable[..., None]
 
 def note_event(tree: SpanTree, event: Event) -> None:
     """Add an event to the span in which it happens; outside of ours, to the span of the program."""
-    around = tree.find_around(event)
-    span = get_current_span() if around is None else around.span
+    parent = tree.find_around(event)
+    span = get_current_span() if parent is None else parent.span
     if not span.is_recording():
         return
     fields = (*_TOLD, "reason", "error") if event.type in _WORDS else _TOLD

@@ -60,8 +60,8 @@ def _load_exporter(name: str, signal: str) -> object:
     group = f"opentelemetry_{signal}_exporter"
     entry_point = next(iter(entry_points(group=group, name=name)), None)
     if entry_point is None:
-        known = ", ".join(sorted({entry.name for entry in entry_points(group=group)})) or "none"
+        exporter_names = ", ".join(sorted({entry.name for entry in entry_points(group=group)})) or "none"
         variable = f"OTEL_{signal.upper()}_EXPORTER"
-        raise ConfigurationError(f"{variable}: no exporter {name!r} is installed (installed: {known}).")
+        raise ConfigurationError(f"{variable}: no exporter {name!r} is installed (installed: {exporter_names}).")
     exporter: object = entry_point.load()()
     return exporter

@@ -83,8 +83,8 @@ class SpanTree:
     def start(self, event: Event, opening: Opening) -> TracedSpan:
         """Begin a span at the time of its opening event."""
         before, kind = get_current(), event.opens or ""
-        around = self._open.find_around(event)
-        context = before if around is None else set_span_in_context(around.span, before)
+        parent = self._open.find_around(event)
+        context = before if parent is None else set_span_in_context(parent.span, before)
         context, links = self._continue_trace(event, opening, context)
         span = self._tracer.start_span(
             opening.name, context, opening.side, opening.attributes, links, start_time=_to_nanoseconds(event.time)
@@ -94,7 +94,7 @@ class SpanTree:
             run_id=event.run_id,
             kind=kind,
             key=event.span_key,
-            around=around,
+            parent=parent,
             span=span,
             began=event.time,
             attributes=opening.attributes,
@@ -138,8 +138,8 @@ class SpanTree:
             begun.span.set_status(StatusCode.ERROR, None if detail is None else write_content(detail))
         for ended in self._open.remove(begun):
             ended.span.end(_to_nanoseconds(event.time))
-        while (around := _get_innermost(get_current())) is not None and around.is_ended:
-            attach(around.before)
+        while (innermost := _get_innermost(get_current())) is not None and innermost.is_ended:
+            attach(innermost.before)
 
     def note_rest(self, run_id: str, begun: TracedSpan) -> None:
         """Remember the trace of a run that waits, for when it continues in this program without a record of its own."""

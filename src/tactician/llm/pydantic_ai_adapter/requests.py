@@ -77,8 +77,8 @@ def _output(request: ModelRequest) -> OutputObjectDefinition | None:
 
 def _native_tool(name: str, model: Model) -> AbstractNativeTool:
     if (kind := _NATIVE_TOOLS.get(name)) is None:
-        known = ", ".join(_NATIVE_TOOLS)
-        raise ModelRequestError(f"{model.model_id}: unknown native tool {name!r}; known are {known}")
+        tool_names = ", ".join(_NATIVE_TOOLS)
+        raise ModelRequestError(f"{model.model_id}: unknown native tool {name!r}; known are {tool_names}")
     return kind()
 
 

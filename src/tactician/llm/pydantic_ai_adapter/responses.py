@@ -121,15 +121,15 @@ class PydanticAiStreamDecoder:
             return TextDelta(delta.content_delta) if delta.content_delta else None
         if isinstance(delta, theirs.ThinkingPartDelta):
             return ThinkingDelta(delta.content_delta) if delta.content_delta else None
-        if isinstance(delta, theirs.ToolCallPartDelta) and (known := self._calls.get(index)) is not None:
-            return self._call(index, known.id, known.name, delta.args_delta)
+        if isinstance(delta, theirs.ToolCallPartDelta) and (started_call := self._calls.get(index)) is not None:
+            return self._call(index, started_call.id, started_call.name, delta.args_delta)
         return None
 
     def _call(self, index: int, id: str, name: str, arguments: object) -> ToolCallDelta:
         """Return a delta of the call in the part at an index; our calls are numbered without other parts."""
-        known = self._calls.setdefault(index, ToolCallDelta(len(self._calls), id, name))
+        started_call = self._calls.setdefault(index, ToolCallDelta(len(self._calls), id, name))
         text = arguments if isinstance(arguments, str) else to_json(arguments).decode() if arguments else ""
-        return ToolCallDelta(known.index, known.id, known.name, text)
+        return ToolCallDelta(started_call.index, started_call.id, started_call.name, text)
 
 
 @asynccontextmanager

@@ -101,7 +101,9 @@ class RouteTable:
         by_model: dict[str, list[Deployment]] = {}
         for deployment in deployments:
             listed = by_model.setdefault(deployment.model, [])
-            if deployment.model in self._pools or any(known.instance == deployment.instance for known in listed):
+            if deployment.model in self._pools or any(
+                listed_deployment.instance == deployment.instance for listed_deployment in listed
+            ):
                 raise ConfigurationError(f"{deployment.name} is listed twice")
             listed.append(deployment)
         for model, listed in by_model.items():
@@ -167,8 +169,8 @@ class RouteTable:
         requested = self._resolve_role(requested)
         required = [self._stage(self._resolve_role(name), instances) for name in dict.fromkeys((requested, *fallbacks))]
         model = required[0].pool.model
-        known = dict.fromkeys((*self._fallbacks.get(requested, ()), *self._fallbacks.get(model, ())))
-        spare = [stage for name in known if (stage := self._find(name, instances)) is not None]
+        fallback_names = dict.fromkeys((*self._fallbacks.get(requested, ()), *self._fallbacks.get(model, ())))
+        spare = [stage for name in fallback_names if (stage := self._find(name, instances)) is not None]
         stages = {(stage.pool.model, stage.states): stage for stage in (*required, *spare)}
         return Route(requested, tuple(stages.values()))
 

@@ -96,12 +96,12 @@ class Dialect:
         `"enabled"` is `"medium"`. Of two equally near efforts, the higher wins.
         """
         requested = "medium" if requested == "enabled" else requested
-        known = self.reasoning_effort
-        if isinstance(known, bool):
-            return requested if known else None
-        if requested in known or requested not in EFFORTS:
+        supported_efforts = self.reasoning_effort
+        if isinstance(supported_efforts, bool):
+            return requested if supported_efforts else None
+        if requested in supported_efforts or requested not in EFFORTS:
             return requested
-        if requested == "none" or not (some := [effort for effort in known if effort != "none"]):
+        if requested == "none" or not (some := [effort for effort in supported_efforts if effort != "none"]):
             return None
         place = EFFORTS.index(requested)
         return min(some, key=lambda effort: (abs(EFFORTS.index(effort) - place), -EFFORTS.index(effort)))

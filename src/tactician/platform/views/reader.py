@@ -140,22 +140,22 @@ class RunReader:
         first, second = await self.get(first_id), await self.get(second_id)
         return compare_runs(first, await self.steps(first_id), second, await self.steps(second_id))
 
-    async def _read_events(self, run_id: str, around: frozenset[str]) -> tuple[RecordedEvent, ...]:
-        around |= {run_id}  # a record that names a run around it as inside it is left out
+    async def _read_events(self, run_id: str, outer_ids: frozenset[str]) -> tuple[RecordedEvent, ...]:
+        outer_ids |= {run_id}  # a record that names a run around it as inside it is left out
         events = tuple(read_recorded_events(run_id, await self._store.load_steps(run_id)))
-        records = [record for record in await self._store.find(parent_id=run_id) if record.run_id not in around]
+        records = [record for record in await self._store.find(parent_id=run_id) if record.run_id not in outer_ids]
         for record in records:
-            events += await self._read_events(record.run_id, around)
+            events += await self._read_events(record.run_id, outer_ids)
         return tuple(sorted(events, key=lambda event: event.time)) if records else events
 
-    async def _with_children(self, run: RunView, around: frozenset[str]) -> RunTree:
-        around |= {run.id}  # a record that names a run around it as inside it is left out
+    async def _with_children(self, run: RunView, outer_ids: frozenset[str]) -> RunTree:
+        outer_ids |= {run.id}  # a record that names a run around it as inside it is left out
         records = await self._store.find(parent_id=run.id)
-        inside = [await self.get_readable(record.run_id) for record in records if record.run_id not in around]
-        known = {view.id for view in inside}
-        ended = [child for action in run.history for child in action.children if child.id not in known]
+        inside = [await self.get_readable(record.run_id) for record in records if record.run_id not in outer_ids]
+        view_ids = {view.id for view in inside}
+        ended = [child for action in run.history for child in action.children if child.id not in view_ids]
         children = [view_child(child, run.id) for child in ended] + [
-            await self._with_children(view, around) for view in inside
+            await self._with_children(view, outer_ids) for view in inside
         ]
         return RunTree(run, tuple(children))
 

@@ -173,8 +173,8 @@ def view_state(record: RunRecord, state: RunState) -> RunView:
 
 def _find_messages(tree: Checkpoint) -> tuple[Message, ...]:
     """Return the conversation of a run: its own, or the conversation of the only such run inside."""
-    if own := read_messages(tree.data):
-        return own
+    if tree_messages := read_messages(tree.data):
+        return tree_messages
     histories = [messages for checkpoint in tree.walk() if (messages := read_messages(checkpoint.data))]
     return histories[0] if len(histories) == 1 else ()
 

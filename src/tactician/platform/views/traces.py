@@ -27,9 +27,9 @@ def build_stored_trace(run: RunView, events: Iterable[RecordedEvent]) -> Trace:
         run: the run.
         events: the events of its steps, oldest first.
     """
-    known = [event for each in events if (event := each.event) is not None]
+    stored_events = [event for each in events if (event := each.event) is not None]
     is_whole = run.capture is CaptureMode.FULL
-    roots = Trace.from_events(known, run.id, is_whole=is_whole).roots
+    roots = Trace.from_events(stored_events, run.id, is_whole=is_whole).roots
     return Trace([_describe(roots[0] if roots else _create_root(run), run)])
 
 

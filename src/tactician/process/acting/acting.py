@@ -164,9 +164,9 @@ class Actor:
 
     def _forget_progress(self, outcome: Outcome) -> None:
         """Drop the checkpoint of an action that has ended."""
-        around, own = self._execution.context.checkpoint, outcome.operation.checkpoint
-        if around is not None and own is not None:
-            around.drop(own.keys[-1])
+        run_checkpoint, operation_checkpoint = self._execution.context.checkpoint, outcome.operation.checkpoint
+        if run_checkpoint is not None and operation_checkpoint is not None:
+            run_checkpoint.drop(operation_checkpoint.keys[-1])
 
     def _try_record_output(self, outcome: Outcome) -> tuple[tuple[str, ...], Exception | None]:
         """Record the output of an action; return the names of its types, or why it cannot be recorded."""

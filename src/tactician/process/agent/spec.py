@@ -284,9 +284,11 @@ def check_tool_groups(agent: PlannedAgentSpec, context: RunContext) -> None:
     Raises:
         ConfigurationError: with all actions whose groups are missing.
     """
-    known = context.services.find(ToolGroups)
-    missing = [(action.name, group) for action in agent.actions for group in action.tool_groups if group not in known]
+    tool_groups = context.services.find(ToolGroups)
+    missing = [
+        (action.name, group) for action in agent.actions for group in action.tool_groups if group not in tool_groups
+    ]
     if missing:
         needs = "; ".join(f"the action {action!r} needs the tool group {group!r}" for action, group in missing)
-        what = describe_unknown_groups((group for _, group in missing), known)
+        what = describe_unknown_groups((group for _, group in missing), tool_groups)
         raise ConfigurationError(f"{agent.name} cannot start: {needs}. {what}")

@@ -48,9 +48,9 @@ class Order:
         overtaken = self.order[: self.order.index(action)] if action in self.order else []
         place, size = self.places.pop(action, before), board.size
         board.move(before, place)
-        for name, known in self.places.items():
-            if name not in overtaken and known >= place:
-                self.places[name] = known + size - before
+        for name, placed_name in self.places.items():
+            if name not in overtaken and placed_name >= place:
+                self.places[name] = placed_name + size - before
         for name in overtaken if size > before else ():
             self.places[name] = min(place, self.places.get(name, place))
         self.order = tuple([name for name in self.order if name != action])

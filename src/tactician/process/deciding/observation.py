@@ -33,7 +33,7 @@ class Observer:
         board: the blackboard.
     """
 
-    __slots__ = ("_agent", "_context", "_create_context", "_known", "board")
+    __slots__ = ("_agent", "_conditions", "_context", "_create_context", "board")
 
     def __init__(
         self, agent: PlannedAgentSpec, board: Blackboard, create_context: Callable[[], OperationContext]
@@ -42,7 +42,7 @@ class Observer:
         self._agent = agent
         self._create_context = create_context
         self._context: OperationContext | None = None
-        self._known: dict[str, bool | None] = {}
+        self._conditions: dict[str, bool | None] = {}
 
     async def look(self) -> WorldState:
         """Return what the blackboard shows, with the costs of now.
@@ -70,18 +70,18 @@ class Observer:
             return None
         is_negated = isinstance(observe, Negation)
         base, find = (observe.condition, observe.observe) if isinstance(observe, Negation) else (name, observe)
-        if base not in self._known:
-            self._known[base] = await _evaluate(base, find, self._operation)
-        holds = self._known[base]
+        if base not in self._conditions:
+            self._conditions[base] = await _evaluate(base, find, self._operation)
+        holds = self._conditions[base]
         return holds if holds is None or not is_negated else not holds
 
     async def _find_prices(self) -> dict[str, float]:
         """Return the costs and values of now."""
         prices: dict[str, float] = {}
         for name, find in self._agent.prices.items():
-            own = self._operation.at(f"cost {name}")
-            with _enter_evaluation(f"the cost {name!r}", own):
-                result = find(own)
+            price_context = self._operation.at(f"cost {name}")
+            with _enter_evaluation(f"the cost {name!r}", price_context):
+                result = find(price_context)
                 price: object = await result if isinstance(result, Awaitable) else result
             if not isinstance(price, int | float) or not isfinite(price) or price < 0:
                 raise ValueError(f"the cost {name!r} gave {price!r}; it must be a number from 0 up")
@@ -97,10 +97,10 @@ class Observer:
 
 async def _evaluate(name: str, find: Observe, context: OperationContext) -> bool | None:
     """Evaluate a condition; `None` when a model gave no valid answer, so that it is unknown."""
-    own = context.at(name)
+    condition_context = context.at(name)
     try:
-        with _enter_evaluation(f"the condition {name!r}", own):
-            holds = find(own)
+        with _enter_evaluation(f"the condition {name!r}", condition_context):
+            holds = find(condition_context)
             return holds if holds is None or isinstance(holds, bool) else bool(await holds)
     except OutputError as error:
         _logger.warning("%s: the condition %r is unknown: %s", context.process.name, name, error)
@@ -126,8 +126,8 @@ def _enter_evaluation(place: str, context: OperationContext) -> Iterator[None]:
 
 def _name_waiting(suspended: Suspended, context: OperationContext) -> str:
     """Return the name of what runs in the context, and has to wait."""
-    own = len(context.run.path)
-    names = dict.fromkeys(name for request in suspended.pending for name in request.path[own : own + 1])
+    path_length = len(context.run.path)
+    names = dict.fromkeys(name for request in suspended.pending for name in request.path[path_length : path_length + 1])
     return " and ".join(names) or "What it runs"
 
 

@@ -53,9 +53,9 @@ class ActionSelector:
     async def decide(self) -> Decision:
         """Choose the plan to follow from here."""
         # A plan that was improved while an action ran is newer than the plan that is followed.
-        known = self.improved or self._state.plan
+        current_plan = self.improved or self._state.plan
         now = self._execution.context.clock.time()
-        task = PlanningTask(self._execution.agent, self.planning, now, known, self.decision)
+        task = PlanningTask(self._execution.agent, self.planning, now, current_plan, self.decision)
         if not self._execution.context.is_observed:
             self.decision = await decide(task, self._state, self._create_observer())
         else:
@@ -84,8 +84,8 @@ class ActionSelector:
     def planning(self) -> PlanningBudget:
         """The limits of a decision, from the process, its agent or the platform."""
         execution = self._execution
-        own = execution.options.planning or execution.agent.planning
-        return own or execution.context.services.find(PlanningSettings).budget
+        agent_planning = execution.options.planning or execution.agent.planning
+        return agent_planning or execution.context.services.find(PlanningSettings).budget
 
     async def find_limit(self) -> str | None:
         """Return why the process has to end early, if it has to."""

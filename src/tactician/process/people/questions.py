@@ -295,8 +295,12 @@ def _create_request(
 ) -> PendingRequest:
     until, deadline, default = None, terms.deadline, terms.default
     if deadline is not None:
-        known = asked.data.get("deadline")
-        until = float(known) if isinstance(known, int | float) else run.clock.time() + deadline.total_seconds()
+        saved_deadline = asked.data.get("deadline")
+        until = (
+            float(saved_deadline)
+            if isinstance(saved_deadline, int | float)
+            else run.clock.time() + deadline.total_seconds()
+        )
         asked.set(deadline=until)  # it stays when the action is run again
     answer: pydantic.JsonValue = None if default is _NO_DEFAULT else to_jsonable_python(default)
     return PendingRequest(

@@ -131,9 +131,9 @@ def restore_process(
         StoredStateError: when the data cannot be read, or the agent does not know what it holds.
     """
     saved = read_state(data)
-    known = {action.name for action in agent.actions} | {goal.name for goal in agent.goals}
+    current_names = {action.name for action in agent.actions} | {goal.name for goal in agent.goals}
     named = {*saved["waiting"], saved["declined"], saved["goal"]} - {None}
-    if missing := {str(name) for name in named} - known:
+    if missing := {str(name) for name in named} - current_names:
         raise StoredStateError(f"The saved process names what {agent.name} does not have: {', '.join(sorted(missing))}")
     declined, goal, rules = saved["declined"], saved["goal"], saved.get("rules")
     origin, history = read_origin(data), read_history(data)

@@ -75,9 +75,9 @@ def decode_entry(saved: SavedObject, agent: PlannedAgentSpec) -> Entry:
     """
     name = saved["type"]
     if (kind := _find_kind(name, agent)) is None:
-        known = ", ".join(sorted({type_name(known) for known in agent.types.values()})) or "none"
+        agent_types = ", ".join(sorted({type_name(agent_types) for agent_types in agent.types.values()})) or "none"
         raise StoredStateError(
-            f"The store holds an object of the type {name!r}, which the agent does not know; it knows: {known}. "
+            f"The store holds an object of the type {name!r}, which the agent does not know; it knows: {agent_types}. "
             "Import the module of the type first; when it was renamed or moved, say so with @formerly."
         )
     version, newest = saved.get("version", 1), version_of(kind)

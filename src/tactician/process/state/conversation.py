@@ -111,7 +111,7 @@ class ProcessConversation:
 
     def say(self, message: AssistantMessage) -> None:
         """Add a message of the assistant to the conversation, and show it to the user."""
-        if self.conversation is not None and all(message is not known for known in self.sent):
+        if self.conversation is not None and all(message is not sent_message for sent_message in self.sent):
             self._add(self.conversation, message)
             self.sent.append(message)
             for channel in self._channels:

@@ -51,10 +51,10 @@ def _find_line(error: BaseException) -> str | None:
     """Return the file and line of the innermost code of the user in the traceback, or `None`."""
     cause = error if error.__traceback__ is not None or error.__cause__ is None else error.__cause__
     lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(cause.__traceback__)]
-    own = [(file, line) for file, line in lines if not file.startswith(("<", *_list_foreign_folders()))]
-    if not own:
+    project_lines = [(file, line) for file, line in lines if not file.startswith(("<", *_list_foreign_folders()))]
+    if not project_lines:
         return None
-    file, line = own[-1]
+    file, line = project_lines[-1]
     folder = f"{Path.cwd()}/"
     return f"{file.removeprefix(folder)}:{line}"
 

@@ -285,8 +285,8 @@ class ProcessEnded(Event):
 
     def describe_moment(self) -> RunMoment | None:
         """Return how the process ended."""
-        known = {ProcessStatus.COMPLETED: MomentName.COMPLETED, ProcessStatus.WAITING: MomentName.WAITING}
-        return RunMoment(known.get(self.status, MomentName.ENDED), {"status": str(self.status)})
+        moments = {ProcessStatus.COMPLETED: MomentName.COMPLETED, ProcessStatus.WAITING: MomentName.WAITING}
+        return RunMoment(moments.get(self.status, MomentName.ENDED), {"status": str(self.status)})
 
 
 @encode.register(Plan)

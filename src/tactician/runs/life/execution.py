@@ -199,12 +199,12 @@ async def keep_responses(
     async with restored.run.hold():
         pending = record.header.pending
         check_first(record, responses)
-        known = [request.id for request in pending]
-        if unknown := responses.keys() - set(known):
+        request_ids = [request.id for request in pending]
+        if unknown := responses.keys() - set(request_ids):
             if answered := find_answered(restored.tree, sorted(unknown)):
                 raise create_answered_error(record.run_id, answered)
             names = ", ".join(map(repr, sorted(unknown)))
-            raise ResponseError(f"{record.name} does not wait for {names}; it waits for {known}")
+            raise ResponseError(f"{record.name} does not wait for {names}; it waits for {request_ids}")
         respondent = context.find(Respondent) or NOBODY
         check_roles(responses, pending, respondent)
         # Answers are saved as a step first, then the run is due: a worker that wakes up finds them.
@@ -383,7 +383,7 @@ async def _claim(name: str, run_id: str, seconds: float, runs: RunStore) -> tupl
 async def _check_open(responses: Mapping[str, Response], record: RunRecord, context: RunContext) -> None:
     """Check that a run waits for answers to these requests, and has not taken any."""
     check_first(record, responses)
-    known = [request.id for request in record.header.pending]
-    if unknown := sorted(responses.keys() - set(known)):
+    request_ids = [request.id for request in record.header.pending]
+    if unknown := sorted(responses.keys() - set(request_ids)):
         await check_unanswered(record.run_id, unknown, context.services)
-        raise RunNotFoundError(f"The run {record.run_id} does not wait for {unknown}; it waits for {known}")
+        raise RunNotFoundError(f"The run {record.run_id} does not wait for {unknown}; it waits for {request_ids}")

@@ -226,8 +226,8 @@ async def _find_place(source: RunRecord, options: ForkOptions, runs: RunStore) -
 async def _check_responses(
     source: RunRecord, at: int, step: RunStep | None, options: ForkOptions, runs: RunStore
 ) -> None:
-    known = set() if step is None else {request.id for request in step.pending}
-    if not (unknown := options.responses.keys() - known):
+    request_ids = set() if step is None else {request.id for request in step.pending}
+    if not (unknown := options.responses.keys() - request_ids):
         return
     waits = await _find_waits(source, runs)
     waited = "; for ".join(f"{', '.join(sorted(ids))} after step {number}" for number, ids in waits.items())

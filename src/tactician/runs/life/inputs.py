@@ -35,9 +35,9 @@ class InputTypes:
     @classmethod
     def combine(cls, parts: Iterable[InputTypes]) -> InputTypes:
         """Return the types of the input of a Runnable that gives its input to several others."""
-        known = tuple(parts)
-        types = dict.fromkeys(kind for part in known for kind in part.types)
-        return cls(tuple(types), all(part.reads_messages for part in known))
+        all_parts = tuple(parts)
+        types = dict.fromkeys(kind for part in all_parts for kind in part.types)
+        return cls(tuple(types), all(part.reads_messages for part in all_parts))
 
 
 NO_TYPES: Final = InputTypes()

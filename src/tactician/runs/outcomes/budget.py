@@ -133,9 +133,9 @@ class BudgetMeter:
     @property
     def actions_left(self) -> int | None:
         """Number of actions that a process may still run, here and further out; `None` when there is no limit."""
-        own = None if self.budget.actions is None else max(0, self.budget.actions - self._begun)
+        actions = None if self.budget.actions is None else max(0, self.budget.actions - self._begun)
         outer = None if self._outer is None else self._outer.actions_left
-        return outer if own is None else own if outer is None else min(own, outer)
+        return outer if actions is None else actions if outer is None else min(actions, outer)
 
     @property
     def left(self) -> Budget:

@@ -355,9 +355,9 @@ class Checkpoint:
         if self._data is None:
             self._data = {}
         for key, value in values.items():
-            known = self._data.get(key)
-            if kind == "extend" and isinstance(known, list) and isinstance(value, list):
-                known.extend(value)
+            saved_value = self._data.get(key)
+            if kind == "extend" and isinstance(saved_value, list) and isinstance(value, list):
+                saved_value.extend(value)
             else:
                 self._data[key] = list(value) if isinstance(value, list) else value  # a list of its own grows
 

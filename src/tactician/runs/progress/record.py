@@ -194,8 +194,8 @@ def read_record_or_problem(document: StoredDocument) -> RunRecord:
     try:
         return read_record(document)
     except StoredStateError as error:
-        known = [status for status in RunStatus if status == document.status]
-        status = known[0] if known else RunStatus.STUCK  # not an ended status: it can be killed
+        statuses = [status for status in RunStatus if status == document.status]
+        status = statuses[0] if statuses else RunStatus.STUCK  # not an ended status: it can be killed
         return replace(_create_record(document, status, RunHeader()), problem=str(error))
 
 

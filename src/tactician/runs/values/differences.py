@@ -116,9 +116,9 @@ def _compare_parts(structure: Structure, value: object, read: object) -> ValueDi
 
 
 def _compare_keys(names: Sequence[object], others: Sequence[object]) -> ValueDifference | None:
-    known = dict(zip(others, others, strict=True))
+    keys_by_value = dict(zip(others, others, strict=True))
     for name in names:
-        if find_difference(name, other := known.get(name, MISSING)) is not None:
+        if find_difference(name, other := keys_by_value.get(name, MISSING)) is not None:
             return ValueDifference("", name, other, "key")
     return None
 

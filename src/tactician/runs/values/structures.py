@@ -83,8 +83,10 @@ class _Extended(_Attributes):
 
     @override
     def names(self, value: object) -> Sequence[object]:
-        known = {name for kind in type(value).__mro__ for name in vars(kind)}  # such as a cached property
-        added = (name for name in getattr(value, "__dict__", ()) if name not in known and not name.startswith("__"))
+        class_names = {name for kind in type(value).__mro__ for name in vars(kind)}  # such as a cached property
+        added = (
+            name for name in getattr(value, "__dict__", ()) if name not in class_names and not name.startswith("__")
+        )
         return tuple(dict.fromkeys((*self._names, *added)))
 
 

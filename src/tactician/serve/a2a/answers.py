@@ -51,8 +51,8 @@ def read_answer(message: A2aMessage, questions: Sequence[PendingRequest]) -> tup
     request_id = message.metadata.get(REQUEST_ID)
     chosen = [request for request in questions if request_id in (None, request.id)]
     if not chosen:
-        known = ", ".join(request.id for request in questions)
-        raise InvalidParamsError(f"The task does not ask {request_id!r}; it asks: {known}.")
+        question_ids = ", ".join(request.id for request in questions)
+        raise InvalidParamsError(f"The task does not ask {request_id!r}; it asks: {question_ids}.")
     request = chosen[0]
     if request.kind in ("confirmation", "approval"):
         return request.id, _read_decision(message)

@@ -77,10 +77,10 @@ class TaskIntake:
         Raises:
             InvalidParamsError: when there is no such skill, or the message cannot be stored.
         """
-        known = from_wire_message(message)
-        _check_ids(known)
+        task_message = from_wire_message(message)
+        _check_ids(task_message)
         try:
-            skill = find_skill(skills, known.metadata.get(SKILL_ID))
+            skill = find_skill(skills, task_message.metadata.get(SKILL_ID))
         except LookupError as error:
             raise InvalidParamsError(mask_secrets(str(error))) from error
         saved = Message()
@@ -91,7 +91,7 @@ class TaskIntake:
         request = {"skill": skill_id, "earlier": earlier, "message": to_json_object(saved)}
         if skill is None:
             request["candidates"] = list(skills)
-        task_id = await self._enqueue(request, owner, _get_key(known, owner))
+        task_id = await self._enqueue(request, owner, _get_key(task_message, owner))
         saved.task_id = task_id
         document = await self._documents.add(
             TaskDocument(
@@ -111,15 +111,15 @@ class TaskIntake:
             InvalidParamsError: when the message belongs to another conversation, or is no answer.
             UnsupportedOperationError: when the task has ended, or asks nothing.
         """
-        known = from_wire_message(message)
+        task_message = from_wire_message(message)
         if message.context_id and message.context_id != document.context_id:
             raise InvalidParamsError(
                 f"The context {message.context_id} does not belong to the task, whose context is {document.context_id}."
             )
-        if _is_repeated(known, document):
+        if _is_repeated(task_message, document):
             return AcceptedMessage(document, lambda: self._executor.start(document.task_id))
         record = await self._load_record(document)
-        request_id, response = read_answer(known, list_questions(record.header.pending, self._settings))
+        request_id, response = read_answer(task_message, list_questions(record.header.pending, self._settings))
         asked = await self._views.view(document)
         await self._keep_answer(document.task_id, request_id, response)
         document = await self._add_to_history(document, asked, message)
@@ -190,7 +190,7 @@ class TaskIntake:
         answer.context_id = document.context_id
         added.append(to_json_object(answer))
         changed = await self._documents.change(
-            document.task_id, lambda known: replace(known, history=(*known.history, *added))
+            document.task_id, lambda task_message: replace(task_message, history=(*task_message.history, *added))
         )
         return changed or document
 
@@ -202,7 +202,10 @@ def _get_key(message: A2aMessage, owner: str) -> str | None:
 
 def _is_repeated(message: A2aMessage, document: TaskDocument) -> bool:
     key = message.metadata.get(IDEMPOTENCY_KEY)
-    sent = (from_wire_message(ParseDict(known, Message())).metadata.get(IDEMPOTENCY_KEY) for known in document.history)
+    sent = (
+        from_wire_message(ParseDict(earlier_message, Message())).metadata.get(IDEMPOTENCY_KEY)
+        for earlier_message in document.history
+    )
     return isinstance(key, str) and key in sent
 
 

@@ -44,7 +44,7 @@ class NotificationTargets(PushNotificationConfigStore):
         config = normalize_push_notification_config(task_id, notification_config)
 
         def edit(task: TaskDocument) -> TaskDocument:
-            others = tuple(known for known in task.push if known.get("id") != config.id)
+            others = tuple(saved_config for saved_config in task.push if saved_config.get("id") != config.id)
             if len(others) >= _MOST_TARGETS:
                 raise InvalidParamsError(f"A task has at most {_MOST_TARGETS} targets of notifications.")
             return replace(task, push=(*others, to_json_object(config)), is_settled=False)
@@ -60,12 +60,21 @@ class NotificationTargets(PushNotificationConfigStore):
     @override
     async def get_info_for_dispatch(self, task_id: str) -> list[TaskPushNotificationConfig]:
         task = await self._documents.load(task_id)
-        return [] if task is None else [ParseDict(known, TaskPushNotificationConfig()) for known in task.push]
+        return (
+            []
+            if task is None
+            else [ParseDict(saved_config, TaskPushNotificationConfig()) for saved_config in task.push]
+        )
 
     @override
     async def delete_info(self, task_id: str, context: ServerCallContext, config_id: str | None = None) -> None:
         def edit(task: TaskDocument) -> TaskDocument:
-            return replace(task, push=tuple(known for known in task.push if config_id not in (None, known.get("id"))))
+            return replace(
+                task,
+                push=tuple(
+                    saved_config for saved_config in task.push if config_id not in (None, saved_config.get("id"))
+                ),
+            )
 
         await self._documents.change(task_id, edit)
 
@@ -119,10 +128,10 @@ class Notifier:
         """Store the state that is sent now, and return the last one before; the same for a task that was deleted."""
         last = stamp
 
-        def edit(known: TaskDocument) -> TaskDocument:
+        def edit(saved_config: TaskDocument) -> TaskDocument:
             nonlocal last
-            last = known.notified
-            return replace(known, notified=stamp, is_settled=task.status.state in ENDED)
+            last = saved_config.notified
+            return replace(saved_config, notified=stamp, is_settled=task.status.state in ENDED)
 
         return stamp if await self._documents.change(task.id, edit) is None else last
 

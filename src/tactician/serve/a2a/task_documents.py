@@ -67,8 +67,8 @@ class TaskDocuments:
         try:
             await self._store.save(_write(task))
         except DocumentConflictError:
-            if (known := await self.load(task.task_id)) is not None:
-                return known
+            if (stored_document := await self.load(task.task_id)) is not None:
+                return stored_document
             raise
         return task
 

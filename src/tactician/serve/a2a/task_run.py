@@ -94,9 +94,9 @@ def _describe(skill: PublishedSkill | None) -> str:
 
 
 def _read_earlier(message: JsonObject) -> UserMessage | AssistantMessage:
-    known = ParseDict(message, Message())
-    parts = from_wire_message(known).as_user_parts()
-    if known.role == Role.ROLE_USER:
+    wire_message = ParseDict(message, Message())
+    parts = from_wire_message(wire_message).as_user_parts()
+    if wire_message.role == Role.ROLE_USER:
         return UserMessage(parts)
     return AssistantMessage((Text("\n".join(part.text for part in parts if isinstance(part, Text))),))
 

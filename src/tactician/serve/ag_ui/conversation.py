@@ -76,7 +76,7 @@ def _describe_context(entries: Iterable[Context]) -> list[llm.Message]:
 
 def _read_messages(request: RunAgentInput) -> list[llm.Message]:
     answered = {message.tool_call_id for message in request.messages if isinstance(message, ToolMessage)}
-    known: dict[str, str] = {}
+    names_by_call: dict[str, str] = {}
     read: list[llm.Message] = []
     for message in request.messages:
         if getattr(message, "subagent_run_id", None) is not None:
@@ -86,14 +86,14 @@ def _read_messages(request: RunAgentInput) -> list[llm.Message]:
                 read.append(llm.UserMessage(_read_content(message)))
             case AssistantMessage():
                 calls = [call for call in message.tool_calls or () if call.id in answered]
-                known.update((call.id, call.function.name) for call in calls)
+                names_by_call.update((call.id, call.function.name) for call in calls)
                 _add_answer(
                     read,
                     message,
                     [llm.ToolCall(call.id, call.function.name, call.function.arguments) for call in calls],
                 )
-            case ToolMessage() if message.tool_call_id in known:
-                name = known.pop(message.tool_call_id)
+            case ToolMessage() if message.tool_call_id in names_by_call:
+                name = names_by_call.pop(message.tool_call_id)
                 text = message.error or read_text(message)
                 read.append(llm.ToolResult(message.tool_call_id, name, text, bool(message.error)))
     return read

@@ -48,8 +48,12 @@ class OpenMessages:
 
     def add_reasoning(self, run_id: str, owner: str | None, text: str) -> Iterator[BaseEvent]:
         """Yield the events of more reasoning of the model of a run."""
-        known = self._open.get(run_id)
-        block = known if known is not None and known.kind == "reasoning" else _Block("reasoning", new_id(), owner)
+        open_message = self._open.get(run_id)
+        block = (
+            open_message
+            if open_message is not None and open_message.kind == "reasoning"
+            else _Block("reasoning", new_id(), owner)
+        )
         yield from self._open_block(run_id, block)
         yield ReasoningMessageContentEvent(message_id=block.id, delta=text, subagent_run_id=block.owner)
 
@@ -64,8 +68,8 @@ class OpenMessages:
             yield from self.close(run_id)
 
     def _open_block(self, run_id: str, block: _Block) -> Iterator[BaseEvent]:
-        known = self._open.get(run_id)
-        if known is not None and (known.kind, known.id) == (block.kind, block.id):
+        open_message = self._open.get(run_id)
+        if open_message is not None and (open_message.kind, open_message.id) == (block.kind, block.id):
             return
         yield from self.close(run_id)
         self._open[run_id] = block

@@ -25,8 +25,8 @@ class SharedState:
     """
 
     def __init__(self, sent: object) -> None:
-        known = sent if isinstance(sent, Mapping) else {}
-        self._values: dict[str, JsonValue] = {str(name): value for name, value in known.items()}
+        sent_state = sent if isinstance(sent, Mapping) else {}
+        self._values: dict[str, JsonValue] = {str(name): value for name, value in sent_state.items()}
         self._plan: JsonValue = None
         self._subplans: dict[str, JsonValue] = {}
         self.has_begun = False

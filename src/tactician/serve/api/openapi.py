@@ -42,10 +42,12 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 
 def build_openapi(operations: Iterable[ApiOperation], agents: Mapping[str, Runnable]) -> JsonObject:
     """Return the document."""
-    known = list(operations)
-    definitions = _describe_forms({form for one in known for form in (one.answer, one.body) if form is not None})
+    all_operations = list(operations)
+    definitions = _describe_forms(
+        {form for one in all_operations for form in (one.answer, one.body) if form is not None}
+    )
     paths: dict[str, JsonObject] = {}
-    for operation in known:
+    for operation in all_operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation)
     for agent_id, agent in agents.items():
         paths[f"/api/agents/{agent_id}/runs"] = {"post": _describe_start(agent_id, agent)}

@@ -69,13 +69,13 @@ class Uploads:
         """
         picture, picture_id = read_picture(content), sha256(content).hexdigest()
         await self._delete_old()
-        known = await self._store.load(_COLLECTION, self._create_key(picture_id), with_body=False)
+        stored_picture = await self._store.load(_COLLECTION, self._create_key(picture_id), with_body=False)
         document = StoredDocument(
             collection=_COLLECTION,
             id=self._create_key(picture_id),
             body=_Upload(picture.media_type, picture.data or ""),
             name=self._person.name,
-            version=0 if known is None else known.version,
+            version=0 if stored_picture is None else stored_picture.version,
             is_closed=True,
         )
         with suppress(DocumentConflictError):  # the person uploads it twice at the same moment
@@ -92,8 +92,8 @@ class Uploads:
 
     async def _delete_old(self) -> None:
         await self._store.prune(_COLLECTION, _KEPT)
-        own = await self._store.find(_COLLECTION, names=(self._person.name,), with_bodies=False, newest_first=True)
-        for document in own[_MOST - 1 :]:
+        uploads = await self._store.find(_COLLECTION, names=(self._person.name,), with_bodies=False, newest_first=True)
+        for document in uploads[_MOST - 1 :]:
             await self._store.delete(_COLLECTION, document.id)
 
     def _create_key(self, picture_id: str) -> str:

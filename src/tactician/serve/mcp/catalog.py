@@ -103,8 +103,8 @@ class Catalog:
 
     def _publish(self, tool: Tool) -> PublishedTool:
         """Return a tool as clients see it, the same as before."""
-        if (known := self._made.get(id(tool))) is not None:
-            return known[1]
+        if (published_tool := self._made.get(id(tool))) is not None:
+            return published_tool[1]
         if isinstance(tool, GoalTool | RunnableTool):
             return RunTool(tool, self._runs)
         return PlainTool(tool, self._platform)

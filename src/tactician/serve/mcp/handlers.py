@@ -162,10 +162,10 @@ async def _load(loading: Awaitable[T]) -> T:
         raise MCPError(types.INTERNAL_ERROR, mask_secrets(text)) from error
 
 
-def _find(known: Mapping[str, T], name: str, kind: str) -> T:
-    if (entry := known.get(name)) is not None:
+def _find(published: Mapping[str, T], name: str, kind: str) -> T:
+    if (entry := published.get(name)) is not None:
         return entry
-    raise MCPError(types.INVALID_PARAMS, f"There is no {kind} {name!r}.{did_you_mean(name, known)}")
+    raise MCPError(types.INVALID_PARAMS, f"There is no {kind} {name!r}.{did_you_mean(name, published)}")
 
 
 def paginate(entries: Sequence[T], params: types.PaginatedRequestParams | None) -> tuple[list[T], str | None]:

@@ -94,8 +94,8 @@ class WrittenPrompt(PublishedPrompt):
         return await self._create(arguments)
 
     async def _create(self, arguments: Mapping[str, str]) -> types.GetPromptResult:
-        known = {argument.name for argument in self.definition.arguments or ()}
-        content = self._prompt.write(**{name: value for name, value in arguments.items() if name in known})
+        argument_names = {argument.name for argument in self.definition.arguments or ()}
+        content = self._prompt.write(**{name: value for name, value in arguments.items() if name in argument_names})
         if isinstance(content, Awaitable):
             content = await content
         listed = [content] if isinstance(content, str | UserMessage | AssistantMessage) else content

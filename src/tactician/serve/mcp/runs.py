@@ -78,7 +78,7 @@ class ClientRuns:
         self._list_entries = list_entries
         self._is_stopping = is_stopping
         self._lets_callers_approve = lets_callers_approve
-        self._known: OrderedDict[str, RunEntry] = OrderedDict()
+        self._client_runs: OrderedDict[str, RunEntry] = OrderedDict()
 
     async def start(self, entry: RunEntry, work: Work, caller: Caller) -> CallResult:
         """Run something published as far as it can go, and ask the person at the client where it waits."""
@@ -192,8 +192,8 @@ class ClientRuns:
         caller.run_id = run_id
 
         async def work(context: RunContext) -> RunResult[object]:
-            around = context.inside({Respondent: respondent})
-            return await entry.runnable.resume(run_id, responses, context=around)
+            inner_context = context.inside({Respondent: respondent})
+            return await entry.runnable.resume(run_id, responses, context=inner_context)
 
         return await self._run(work, caller, entry)
 
@@ -311,10 +311,10 @@ class ClientRuns:
         return record
 
     def _remember(self, run_id: str, entry: RunEntry) -> None:
-        self._known[run_id] = entry
-        self._known.move_to_end(run_id)
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
+        self._client_runs[run_id] = entry
+        self._client_runs.move_to_end(run_id)
+        if len(self._client_runs) > REMEMBERED:
+            self._client_runs.popitem(last=False)
 
     def _find_entry(self, record: RunRecord) -> RunEntry:
         """Return what runs: as it was started here, else the only published Runnable of its name, else the agent.
@@ -322,8 +322,8 @@ class ClientRuns:
         Raises:
             RunNotFoundError: when it is not published.
         """
-        if (known := self._known.get(record.run_id)) is not None:
-            return known
+        if (client_run := self._client_runs.get(record.run_id)) is not None:
+            return client_run
         entries = [entry for entry in self._list_entries() if entry.runnable.name == record.name]
         if not entries:
             raise RunNotFoundError(f"There is no run with the id {record.run_id!r} of what is published here.")

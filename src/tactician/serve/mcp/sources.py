@@ -61,8 +61,8 @@ class ToolSources:
 
     def _register(self, runnable: Runnable) -> Runnable:
         """Register a Runnable, so that its runs can be continued, unless its name is taken."""
-        if (known := self._platform.agents.get(runnable.name)) is not None:
-            return known
+        if (registered_agent := self._platform.agents.get(runnable.name)) is not None:
+            return registered_agent
         self._platform.register(runnable)
         return runnable
 

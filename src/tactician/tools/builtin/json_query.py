@@ -134,9 +134,9 @@ def _explain(error: _DeadEndError) -> str:
     """Return why a key leads nowhere, and which keys lead on."""
     data, key, place = error.data, error.key, _format(error.before)
     if isinstance(key, str) and isinstance(data, dict):
-        known = ", ".join(name[:_MAX_KEY] for name in list(data)[:_MAX_KEYS]) or "none"
+        key_names = ", ".join(name[:_MAX_KEY] for name in list(data)[:_MAX_KEYS]) or "none"
         more = f" and {len(data) - _MAX_KEYS} more" if len(data) > _MAX_KEYS else ""
-        return f"{place} has no {key!r}.{did_you_mean(key, data)} Keys: {known}{more}."
+        return f"{place} has no {key!r}.{did_you_mean(key, data)} Keys: {key_names}{more}."
     if isinstance(key, int) and isinstance(data, list):
         return f"{place} has {format_count(len(data), 'item')}, so there is no [{key}]."
     return f"{place} is {_describe(data)}, not {'an object' if isinstance(key, str) else 'a list'}."

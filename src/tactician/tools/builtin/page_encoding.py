@@ -41,8 +41,10 @@ def decode_text(content: bytes, declared: str, *, is_page: bool) -> str:
 def _find_in_page(content: bytes) -> str | None:
     if (match := _META.search(content[:_HEAD])) is None:
         return None
-    known = _find_known(match[1].decode("ascii", "replace"))
-    return None if known is None or known.startswith("utf-16") else known  # who could read the name in UTF-16?
+    encoding_name = _find_known(match[1].decode("ascii", "replace"))
+    return (
+        None if encoding_name is None or encoding_name.startswith("utf-16") else encoding_name
+    )  # who could read the name in UTF-16?
 
 
 def _find_known(label: str) -> str | None:

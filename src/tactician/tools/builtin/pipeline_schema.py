@@ -47,7 +47,7 @@ class PipelineStep:
             values: the arguments of the pipeline.
             before: the result of the step before, if any. An adapter sees it only when the step succeeded.
         """
-        arguments = {own: values[name] for name, own in self.names.items() if name in values}
+        arguments = {parameter: values[name] for name, parameter in self.names.items() if name in values}
         if before is None or self.piped is None:
             return arguments
         value: object = before.content
@@ -80,15 +80,15 @@ def combine_schemas(steps: Sequence[PipelineStep], name: str) -> JsonSchema:
     problems: list[str] = []
     for step in steps:
         schema = step.tool.spec.parameters
-        for own, described in step.properties.items():
-            if step is not steps[0] and own == step.piped:
+        for parameter, described in step.properties.items():
+            if step is not steps[0] and parameter == step.piped:
                 continue
-            shown = f"{step.tool.name}_{own}" if own in properties else own
+            shown = f"{step.tool.name}_{parameter}" if parameter in properties else parameter
             if shown in properties:
                 problems.append(f"two steps have the parameter {shown!r}: wrap one of them in a function")
             properties[shown] = described
-            step.names[shown] = own
-            if own in cast("Sequence[str]", schema.get("required", ())):
+            step.names[shown] = parameter
+            if parameter in cast("Sequence[str]", schema.get("required", ())):
                 required.append(shown)
         for key, definition in cast("Mapping[str, object]", schema.get("$defs", {})).items():
             if definitions.setdefault(key, definition) != definition:

@@ -171,8 +171,8 @@ def _open_turn(messages: Sequence[Message]) -> tuple[AssistantMessage | None, Ma
     for message in reversed(messages):
         if isinstance(message, AssistantMessage):
             state = find_unfinished_state(message) or {}
-            known = results <= Counter(call.id for call in message.tool_calls)
-            return (message, state) if known and (results or state.get("paused") is True) else (None, {})
+            are_results_of_calls = results <= Counter(call.id for call in message.tool_calls)
+            return (message, state) if are_results_of_calls and (results or state.get("paused") is True) else (None, {})
         if isinstance(message, UserMessage):
             break
         if isinstance(message, ToolResult):
@@ -275,5 +275,5 @@ def _server_calls(message: AssistantMessage) -> Sequence[str]:
 
 def _server_id(block: Block) -> str:
     """Return the id that a call of such a tool and its result share; empty for any other block."""
-    own = block.get("id") if block["type"] in ("server_tool_use", "mcp_tool_use") else None
-    return str(block.get("tool_use_id") or own or "")
+    block_id = block.get("id") if block["type"] in ("server_tool_use", "mcp_tool_use") else None
+    return str(block.get("tool_use_id") or block_id or "")

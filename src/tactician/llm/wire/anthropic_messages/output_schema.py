@@ -55,8 +55,8 @@ def _reaches(start: str, target: str, below: Mapping[str, frozenset[str]], seen:
 
 def _references(value: object) -> frozenset[str]:
     if isinstance(value, Mapping):
-        own = value.get("$ref")
-        names = {own.removeprefix("#/$defs/")} if isinstance(own, str) else set()
+        reference = value.get("$ref")
+        names = {reference.removeprefix("#/$defs/")} if isinstance(reference, str) else set()
         return frozenset(names).union(*map(_references, value.values()))
     return frozenset().union(*map(_references, value)) if isinstance(value, list) else frozenset()
 

@@ -100,8 +100,8 @@ def _system(request: ModelRequest, dialect: Dialect, *, describe_output: bool) -
 def _with_output(fields: Mapping[str, object], schema: Mapping[str, object]) -> dict[str, object]:
     """Return the fields with the schema of the answer, which `output_config` holds beside the effort."""
     config = fields.get("output_config")
-    own: Mapping[str, object] = config if isinstance(config, Mapping) else {}
-    return {**fields, "output_config": {**own, "format": {"type": "json_schema", "schema": schema}}}
+    given_config: Mapping[str, object] = config if isinstance(config, Mapping) else {}
+    return {**fields, "output_config": {**given_config, "format": {"type": "json_schema", "schema": schema}}}
 
 
 # Tools.
@@ -118,8 +118,8 @@ _tool = IdentityCache(_encode_tool)
 
 def _native(name: str, model: str, dialect: Dialect) -> dict[str, object]:
     if (tool := dialect.native_tools.get(name) or NATIVE_TOOLS.get(name)) is None:
-        known = ", ".join(sorted({*NATIVE_TOOLS, *dialect.native_tools}))
-        raise ModelRequestError(f"{model}: Anthropic runs no {name!r}; it runs {known}", model=model)
+        tool_names = ", ".join(sorted({*NATIVE_TOOLS, *dialect.native_tools}))
+        raise ModelRequestError(f"{model}: Anthropic runs no {name!r}; it runs {tool_names}", model=model)
     return dict(tool)
 
 
@@ -217,8 +217,8 @@ def _budget(requested: str, model: str) -> int:
 
 
 def _effort(requested: str, dialect: Dialect) -> str | None:
-    known = replace(dialect, reasoning_effort=_EFFORTS) if dialect.reasoning_effort is True else dialect
-    return known.select_effort(requested)
+    effort_dialect = replace(dialect, reasoning_effort=_EFFORTS) if dialect.reasoning_effort is True else dialect
+    return effort_dialect.select_effort(requested)
 
 
 def _drop_stale_thinking(fields: dict[str, object]) -> dict[str, object]:
@@ -227,8 +227,12 @@ def _drop_stale_thinking(fields: dict[str, object]) -> dict[str, object]:
     The option exists for adaptive thinking only, which the models that check it use anyway.
     """
     thinking = fields.get("thinking")
-    own = thinking if isinstance(thinking, dict) else {"type": "adaptive"}
-    return {**fields, "thinking": {**own, "block_binding": _DROP_STALE}} if own["type"] == "adaptive" else fields
+    thinking_config = thinking if isinstance(thinking, dict) else {"type": "adaptive"}
+    return (
+        {**fields, "thinking": {**thinking_config, "block_binding": _DROP_STALE}}
+        if thinking_config["type"] == "adaptive"
+        else fields
+    )
 
 
 def _write_sampling_fields(options: LlmOptions, dialect: Dialect, *, thinks: bool) -> dict[str, object]:

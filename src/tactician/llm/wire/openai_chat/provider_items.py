@@ -93,10 +93,12 @@ class PartialItems:
             return
         index = detail.get("index")
         text = expect_string(detail.pop(name, None) or "")
-        known, texts = self._texts.setdefault((kind, str(index)), ({}, []))
-        if not known:
-            self._details.append(known)
-        known.update((key, value) for key, value in detail.items() if value is not None or key not in known)
+        saved_detail, texts = self._texts.setdefault((kind, str(index)), ({}, []))
+        if not saved_detail:
+            self._details.append(saved_detail)
+        saved_detail.update(
+            (key, value) for key, value in detail.items() if value is not None or key not in saved_detail
+        )
         texts.append(text)
 
     def assemble(self, call_id: str | None = None) -> tuple[ProviderItem, ...]:

@@ -37,8 +37,8 @@ async def read_earlier(server: ApiServer, run_id: str) -> list[RecordedEvent]:
     except (RunNotFoundError, StoredStateError):
         return []  # its record says what is wrong with it
     feed.add_roots(run_id, {event.run_id for event in stored})
-    known = {entry.event.id for entry in feed.replay(run_id)}
-    earlier = [event for event in stored if event.id not in known]
+    event_ids = {entry.event.id for entry in feed.replay(run_id)}
+    earlier = [event for event in stored if event.id not in event_ids]
     if not earlier:
         feed.set_whole(run_id)
     return earlier
@@ -59,7 +59,7 @@ def create_end(run: RunView, earlier: Iterable[RecordedEvent]) -> Event:
         earlier: events of its steps.
     """
     spans = [each.id for each in earlier if each.run_id == run.id and each.type == RunStarted.type]
-    around = _Surroundings(
+    surroundings = _Surroundings(
         run_id=run.id,
         parent_id=run.parent_id,
         path=(run.name,),
@@ -69,8 +69,8 @@ def create_end(run: RunView, earlier: Iterable[RecordedEvent]) -> Event:
     )
     status, seconds, tally = RunStatus(run.status), run.seconds, run.tally
     if run.kind == PROCESS_KIND:
-        return ProcessEnded(**around, status=status, seconds=seconds, tally=tally, failure=run.failure)
-    return RunEnded(**around, status=status, seconds=seconds, tally=tally, kind=run.kind, error=run.failure)
+        return ProcessEnded(**surroundings, status=status, seconds=seconds, tally=tally, failure=run.failure)
+    return RunEnded(**surroundings, status=status, seconds=seconds, tally=tally, kind=run.kind, error=run.failure)
 
 
 def _read_entries(entries: Iterable[FeedEntry]) -> Iterator[Event]:

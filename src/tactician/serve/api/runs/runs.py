@@ -105,9 +105,9 @@ async def _read_input(call: Call, agent: Runnable, form: StartForm) -> object:
 async def list_runs(call: Call) -> RunsForm:
     """Return a page of runs, the newest first, and where the next begins."""
     query = call.request.query_params
-    known = {status.value for status in RunStatus}
-    if unknown := set(query.getlist("status")) - known:
-        raise ApiError(422, f"status: {', '.join(sorted(unknown))[:100]} is none of {', '.join(sorted(known))}.")
+    status_names = {status.value for status in RunStatus}
+    if unknown := set(query.getlist("status")) - status_names:
+        raise ApiError(422, f"status: {', '.join(sorted(unknown))[:100]} is none of {', '.join(sorted(status_names))}.")
     if (outer := query.get("outer", "false")) not in ("true", "false"):
         raise ApiError(422, "outer must be true or false.")
     choice = RunChoice(
