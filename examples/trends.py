@@ -6,7 +6,7 @@ Run it with `tactician run examples/trends.py "frogs"`, which reflects by the mo
 
 import asyncio
 
-from tactician import Ensemble, LlmOptions, MemoryReflections, Reflection, Task
+from tactician import Ensemble, InProcessReflections, LlmOptions, Reflection, Task
 from tactician.ensemble import ReflectionInput, ReflectionStore
 from tactician.llm import ModelLike
 
@@ -26,13 +26,13 @@ def create_ensemble(task: Task, reflections: ReflectionStore, model: ModelLike =
     return Ensemble("Trends", [task], model=model, reflections=reflections, description="Researches trends")
 
 
-agent = create_ensemble(Task(DESCRIPTION, reflect=True), MemoryReflections())
+agent = create_ensemble(Task(DESCRIPTION, reflect=True), InProcessReflections())
 
 
 async def main() -> None:
     """Run the same task three times with one store."""
     task = Task(DESCRIPTION, reflect=Reflection(max_reflections=5, strategy=check_summary))
-    store = MemoryReflections()
+    store = InProcessReflections()
     for number in (1, 2, 3):
         result = await create_ensemble(task, store).run("cloud-native Java")
         notes = [note for reflection in await store.load(task.identity) for note in reflection.notes]

@@ -29,6 +29,8 @@ from tactician.testing import FakeClock, ScriptedModel
 ROOT = Path(__file__).parent.parent
 VALUES = {
     "TACTICIAN_STORE": ("runs.db", "runs.db"),
+    "TACTICIAN_PLANNING_OBJECTIVE": ("dollars", "dollars"),
+    "TACTICIAN_PLANNING_EXPLORE": ("7", 7),
     "TACTICIAN_PLANNING_TIME": ("2.5", 2.5),
     "TACTICIAN_PLANNING_EXPANSIONS": ("10", 10),
     "TACTICIAN_PLANNING_MEMORY": ("20", 20.0),

@@ -92,7 +92,7 @@ def built(kind: type[Event]) -> Event:
 def test_events_of_all_packages_are_covered() -> None:
     homes = {kind.__module__.split(".")[1] for kind in ALL}
     inner = {"agents", "conversation", "ensemble", "guardrails", "llm", "loop", "process", "runs", "tools"}
-    assert homes == {*inner, "a2a", "mcp", "mesh"}
+    assert homes == {*inner, "a2a", "coding", "mcp", "mesh"}
     assert len(ALL) >= 25
 
 

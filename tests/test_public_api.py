@@ -25,7 +25,7 @@ PUBLIC = {
         AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name Chatbot component condition
         confirm consensus ContextFormat ContextFormatter cost days Delegation Department Edge END Ensemble
         Export Feedback Graph GuardrailResult Handoff handoff HierarchicalAgents HierarchicalConstraints Image
-        InProcessMemory LlmOptions log Loop MapReduce MemoryReflections MemoryStore ModelRouter OperationContext
+        InProcessMemory LlmOptions log Loop MapReduce InProcessReflections MemoryStore ModelRouter OperationContext
         ParallelAgents Phase PhaseDecision PhaseReview Planned planned_agent PlannedAgent Planner Platform
         ProcessOptions ProcessStatus Reflection reject repeat_until repeat_until_acceptable resolve Review
         ReviewDecision ReviewPolicy RouterAgent RunContext Runnable runnable RunResult RunStatus scatter_gather
@@ -53,7 +53,8 @@ PUBLIC = {
     "tactician.cli": "main shell_command ShellOption",
     "tactician.code_mode": "CodeLimits CodeTool",
     "tactician.coding": """
-        detect_project Project ProjectPart
+        CodingAgent CodingOutput CodingTask CodingWindow CommandPolicy detect_project FileChanged Project ProjectPart
+        SuiteMeasured ToolBackend Workspace WorkspaceError
     """,
     "tactician.config": "ModelSettings Settings",
     "tactician.conversation": """
@@ -65,7 +66,7 @@ PUBLIC = {
         DelegationContext DelegationDecision DelegationFailed DelegationRequest DelegationResponse
         DelegationStarted Edge END Ensemble EnsembleDefinitionError EnsembleResult ExitReason Graph GraphError
         HierarchicalConstraints Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError
-        MemoryReflections Phase PhaseCompleted PhaseDecision PhaseFailed PhaseResumed PhaseReview PhaseReviewed
+        InProcessReflections Phase PhaseCompleted PhaseDecision PhaseFailed PhaseResumed PhaseReview PhaseReviewed
         PhaseReviewError PhaseStarted PredicateError Reflection ReflectionInput ReflectionStore Review
         ReviewDecided ReviewDecision ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopeEntry
         SqlMemory SqlReflections Task TaskCompleted TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs
@@ -74,8 +75,11 @@ PUBLIC = {
     """,
     "tactician.ensemble.delegation": "allow modify reject",
     "tactician.evals": """
-        compare_reports compare_scores EvalContext EvalReport evaluate evaluate_sync ReportComparison ScoreComparison
-        TrialSeed
+        cases_from_conversations cases_from_runs Cheaper Cites compare_reports compare_scores
+        DialogueTranscript EvalContext EvalReport evaluate evaluate_plans evaluate_plans_sync evaluate_sync
+        EVALUATORS Faster HandedTo Judge load_dataset PersonJudge PlanAvoids PlanCost PlanOrder PlanUses
+        Replans ReportComparison Retrieved Reviewed RulesHeld Schema ScoreComparison Similar SimulatedDialogue
+        SimulatedUser TasksDone ToolsCalled TrialSeed
     """,
     "tactician.events": "Event event_from_json event_to_json EventLog read_event_log subscribe_everywhere",
     "tactician.guardrails": """
@@ -100,8 +104,8 @@ PUBLIC = {
     "tactician.mcp": "filesystem git McpError McpProgress McpServer",
     "tactician.mesh": "Delivery Mesh Node Priority",
     "tactician.planning": """
-        Action AStarPlanner Goal HybridPlanner Plan PlanningBudget SearchLimitExceeded UNKNOWN UtilityPlanner Verdict
-        WorldState
+        Action AStarPlanner Goal HybridPlanner MEASURED Objective Plan PlanningBudget RunEstimate SearchLimitExceeded
+        UNKNOWN UtilityPlanner Verdict WorldState
     """,
     "tactician.platform": """
         Autonomy Platform replay_events Request RunReader RunTree RunView SupervisorInvocation Worker

@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from tactician.ensemble import Graph as Graph
     from tactician.ensemble import HierarchicalConstraints as HierarchicalConstraints
     from tactician.ensemble import InProcessMemory as InProcessMemory
+    from tactician.ensemble import InProcessReflections as InProcessReflections
     from tactician.ensemble import Loop as Loop
     from tactician.ensemble import MapReduce as MapReduce
-    from tactician.ensemble import MemoryReflections as MemoryReflections
     from tactician.ensemble import Phase as Phase
     from tactician.ensemble import PhaseDecision as PhaseDecision
     from tactician.ensemble import PhaseReview as PhaseReview
@@ -122,7 +122,7 @@ else:
             "tactician.context_format": "ContextFormat ContextFormatter ToonFormatter",
             "tactician.ensemble": (
                 "END Delegation Edge Ensemble Graph HierarchicalConstraints InProcessMemory Loop MapReduce "
-                "MemoryReflections Phase PhaseDecision PhaseReview Reflection Review ReviewDecision ReviewPolicy "
+                "InProcessReflections Phase PhaseDecision PhaseReview Reflection Review ReviewDecision ReviewPolicy "
                 "Scope SqlMemory SqlReflections Task Window Workflow days"
             ),
             "tactician.errors": "ToolError",
@@ -151,9 +151,11 @@ declare_modules(
             "tactician.a2a.events tactician.agents.constellations.events tactician.conversation.events "
             "tactician.ensemble.delegation.events tactician.ensemble.phases.events tactician.ensemble.reviews.events "
             "tactician.ensemble.tasks.events tactician.guardrails.events tactician.llm.routing.events "
-            "tactician.loop.events tactician.mcp.events tactician.mesh.events tactician.process.state.events "
+            "tactician.coding.events tactician.loop.events tactician.mcp.events tactician.mesh.events "
+            "tactician.process.state.events "
             "tactician.runs.outcomes.events tactician.tools.artifacts"
         ),
+        "kinds of blueprints": "tactician.mesh.blueprints",
         "telemetry": "tactician.integrations.otel",
         "mcp servers": "tactician.mcp.settings",
         "references to libraries": "tactician.rag.entries",

@@ -87,3 +87,10 @@ def describe_error(error: BaseException) -> str:
     text = f"{name}: {message}" if message else name
     shown = text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"
     return shown.encode("utf-8", "backslashreplace").decode()
+
+
+def snake_case(name: str, prefix: str = "") -> str:
+    """Return `code_writer` for `Code Writer` and `CodeWriter`: a tool name that every provider accepts."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    plain = re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")
+    return f"{prefix}{plain or 'agent'}"[:64]

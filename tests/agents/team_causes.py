@@ -18,9 +18,9 @@ from tactician import (
     Ensemble,
     HierarchicalAgents,
     InProcessMemory,
+    InProcessReflections,
     Loop,
     MapReduce,
-    MemoryReflections,
     Phase,
     PhaseReview,
     Platform,
@@ -42,7 +42,7 @@ async def run_tasks(model: Model, context: RunContext) -> object:
     first = Task("Write about frogs", reflect=True, memory=["all"])
     second = Task("Judge it", context=[first], output_type=Verdict)
     memory = InProcessMemory({"all": Scope()})
-    team = Ensemble("Team", [first, second], reflections=MemoryReflections(), memory=memory)
+    team = Ensemble("Team", [first, second], reflections=InProcessReflections(), memory=memory)
     return await with_tool(model, context, team.run)
 
 
@@ -52,7 +52,7 @@ async def run_tasks_of_its_own(model: Model, context: RunContext) -> object:
         Loop([Task("Read it")], max_iterations=2),
         MapReduce([1, 2], map=Task("Do {item}"), reduce=Task("Combine")),
     ]
-    team = Ensemble("Team", [first, *groups], reflections=MemoryReflections(), model=model)
+    team = Ensemble("Team", [first, *groups], reflections=InProcessReflections(), model=model)
     return await team.run(context=context)
 
 

@@ -9,7 +9,7 @@ from tactician.agents.function import FunctionRunnable
 from tactician.errors import DeclarationError
 from tactician.runs import RunCompleted, RunEnded, RunStarted
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools.tool import snake_case
+from tactician.text import snake_case
 
 
 def system_of(model: ScriptedModel) -> str:

@@ -71,14 +71,14 @@ class KitchenChannel:
     def encode_answer(self, response: Response) -> JsonValue:
         return str(response)
 
-    def read_reply(self, question: JsonValue, answer: JsonValue, task: RemoteTask) -> RemoteOutput | None:
+    async def read_reply(self, question: JsonValue, answer: JsonValue, task: RemoteTask) -> RemoteOutput | None:
         if question != "cooking":
             return None
         if answer == "burnt":
             raise task.fail("is burnt")
         return RemoteOutput(answer, answer, (USED,))
 
-    def restore_output(self, saved: JsonValue) -> object:
+    async def restore_output(self, saved: JsonValue) -> object:
         return saved
 
     def create_error(self, message: str, result: RunResult[None]) -> RunError:

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from tactician import (
     InProcessMemory,
-    MemoryReflections,
+    InProcessReflections,
     PlannedAgent,
     Scope,
     Task,
@@ -251,7 +251,7 @@ def listen(event: object) -> None:
     """Hear an event."""
 
 
-class Journal(MemoryReflections):
+class Journal(InProcessReflections):
     """A store of reflections."""
 
 

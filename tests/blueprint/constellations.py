@@ -23,8 +23,8 @@ from tactician import (
 from tactician.agents import BaseRunnable
 from tactician.conversation import CompactToolResults, SlidingWindow, Summarization, WindowStrategy
 from tactician.llm import LanguageModel, Responder, RetrySettings, TraceMetadata
+from tactician.text import snake_case
 from tactician.tools import require_declared_tools
-from tactician.tools.tool import snake_case
 from tactician.tools.toolbox import ToolLike
 from tests.blueprint import acme
 

@@ -17,9 +17,9 @@ from tactician import (
     Graph,
     HierarchicalConstraints,
     InProcessMemory,
+    InProcessReflections,
     Loop,
     MapReduce,
-    MemoryReflections,
     Phase,
     PhaseReview,
     Reflection,
@@ -149,7 +149,7 @@ memories: st.SearchStrategy[Any] = st.one_of(
 )
 stores: st.SearchStrategy[Any] = st.one_of(
     st.just(acme.Journal()),
-    st.builds(lambda keep: MemoryReflections(keep_last=keep), st.integers(1, 1_000)),
+    st.builds(lambda keep: InProcessReflections(keep_last=keep), st.integers(1, 1_000)),
     st.builds(lambda keep: SqlReflections("notes.db", keep_last=keep), st.integers(1, 1_000)),
 )
 

@@ -481,6 +481,20 @@ class TestMistakes:
         with pytest.raises(BlueprintError, match=r"line 5: tasks\[0\]\.context\[0\].*appears later"):
             load(f"type: ensemble\nname: E\nworkflow: sequential\ntasks:\n{later}")
 
+    def test_blank_texts_are_told_with_all_other_mistakes_of_form(self) -> None:
+        with pytest.raises(BlueprintError) as caught:
+            load(
+                "type: ensemble\nname: E\ntasks:\n- {description: ' ', maxToolCalls: -7}\n"
+                "- {description: ' ', goal: ' '}\n- {description: a, nonsense: 1}\n"
+            )
+        assert [str(problem) for problem in caught.value.problems] == [
+            "line 4: tasks[0].description: it must not be blank",
+            "line 4: tasks[0].maxToolCalls: Input should be greater than 0, got: -7",
+            "line 5: tasks[1].description: it must not be blank",
+            "line 5: tasks[1].goal: it must not be blank",
+            "line 6: tasks[2].nonsense: there is no such field",
+        ]
+
     def test_mistakes_in_phases_have_their_lines(self) -> None:
         wrong = PHASES.replace("  - report\n", "  - reports\n").replace("      - gather", "      - gathering")
         with pytest.raises(BlueprintError) as caught:

@@ -317,14 +317,14 @@ class TestTrust:
             "tests.blueprint.acme.guardrails.registry.clear",
             "tests.blueprint.constellations.agents",
             "tests.blueprint.acme",
-            "",
+            " . ",
             ".",
             "..acme",
             "tests.blueprint.acme.Order.model_validate_json",
         ],
     )
     def test_nothing_is_named_that_is_not_allowed(self, name: str) -> None:
-        assert find_problems(Blueprint.from_data(agent("Mini", toolClassNames=[name or " "])))
+        assert find_problems(Blueprint.from_data(agent("Mini", toolClassNames=[name])))
 
     def test_nothing_is_imported_that_is_not_allowed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "evil_module.py").write_text(

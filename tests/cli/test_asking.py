@@ -89,6 +89,13 @@ class Person:
         return response
 
 
+def test_a_terminal_breaks_no_words() -> None:
+    person = Person("y")
+    person.console = Console(file=StringIO(), width=20, force_terminal=True, color_system=None)
+    person.answers(PendingRequest("r", "confirmation", "Shall the clerk book an expensive hotel?"))
+    assert person.heard == "Shall the clerk book\nan expensive hotel?\n"
+
+
 def form(wanted: type, **more: object) -> PendingRequest:
     return PendingRequest("r", "form", "Well?", schema=build_form(wanted))
 

@@ -198,6 +198,10 @@ def test_components_help_the_agent_of_their_file(tmp_path: Path) -> None:
     assert "chosen" not in run.err
     assert json.loads(tactician("shell", file, input="execute Rome\n").out) == {"text": "sunny in Rome"}
     assert offered(tactician("agents", file)) == {"Weather": "planned agent", "Maps": "component"}
+    plan = tactician("plan", file).out
+    assert "Maps.find  UserInput → Place" in plan
+    assert "the plans start from UserInput\n" in plan
+    assert "Place" not in tactician("plan", file, "--agent", "Maps").out.splitlines()[0]
 
 
 def test_a_named_agent_without_a_plan_does_not_run_the_goal_of_another_agent(tmp_path: Path) -> None:

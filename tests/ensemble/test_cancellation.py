@@ -17,9 +17,9 @@ from tactician import (
     Graph,
     HierarchicalConstraints,
     InProcessMemory,
+    InProcessReflections,
     Loop,
     MapReduce,
-    MemoryReflections,
     Phase,
     PhaseReview,
     Platform,
@@ -137,7 +137,7 @@ def groups(connections: Connections) -> Ensemble:
 def learning(connections: Connections) -> Ensemble:
     """Tasks that somebody reviews, with a memory and reflections that are written afterwards."""
 
-    class Diary(MemoryReflections):
+    class Diary(InProcessReflections):
         async def load(self, identity: str) -> list[TaskReflection]:
             async with connections.connect():
                 return await super().load(identity)

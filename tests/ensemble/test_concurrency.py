@@ -13,9 +13,9 @@ from tactician import (
     Ensemble,
     Graph,
     InProcessMemory,
+    InProcessReflections,
     Loop,
     MapReduce,
-    MemoryReflections,
     Phase,
     PhaseReview,
     Reflection,
@@ -112,7 +112,7 @@ def report() -> Ensemble:
     reflect = Reflection(strategy=lambda review: review.output)
     last = Task("d No. {number}", id="d", handler=handle, memory=["all"], reflect=reflect)
     second = Phase("second", [last], after=[first], review=PhaseReview(review))
-    memory, reflections = InProcessMemory({"all": Scope()}), MemoryReflections(keep_last=RUNS)
+    memory, reflections = InProcessMemory({"all": Scope()}), InProcessReflections(keep_last=RUNS)
     return Ensemble("Report", phases=[first, second], memory=memory, reflections=reflections)
 
 

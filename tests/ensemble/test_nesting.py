@@ -15,6 +15,7 @@ from tactician import (
     Graph,
     Loop,
     MapReduce,
+    Phase,
     Platform,
     Review,
     ReviewDecision,
@@ -26,7 +27,14 @@ from tactician import (
     approve,
 )
 from tactician.config import Settings
-from tactician.ensemble import EnsembleDefinitionError, ExitReason, TaskInput, TaskOutputs
+from tactician.ensemble import (
+    EnsembleDefinitionError,
+    EnsembleResult,
+    ExitReason,
+    TaskFailedError,
+    TaskInput,
+    TaskOutputs,
+)
 from tactician.ensemble.tasks.task import TaskLike
 from tactician.llm import ModelCatalog
 from tactician.platform import Worker
@@ -273,6 +281,24 @@ class TestReviews:
         result = await ensemble.run(context=over())
         revisions = [(one.revision.feedback, one.revision.previous) for one in seen if one.revision is not None]
         assert (result.raw, revisions) == ("a2", [("shorter", "a1")])
+
+    async def test_the_error_of_an_inner_task_is_told_once(self) -> None:
+        def fail(_: TaskInput) -> str:
+            raise ValueError("no numbers")
+
+        inner = Ensemble("Inner", [Task("Fail", handler=fail)])
+        phases = [Phase("gather", [Loop([Ensemble("Middle", [inner])], id="again")])]
+        with pytest.raises(TaskFailedError) as caught:
+            await Ensemble("Outer", phases=phases).run(context=over())
+        assert str(caught.value) == (
+            "Outer: 1 of 1 phase failed (0 completed, 0 skipped): phase 'gather': task 'again': Loop 'again', "
+            "iteration 1: task 'Middle': task 'Inner': task 'Fail': ValueError: no numbers"
+        )
+        result: object = caught.value.result
+        assert isinstance(result, EnsembleResult)
+        assert result.failed == {
+            "again": "Loop 'again', iteration 1: task 'Middle': task 'Inner': task 'Fail': ValueError: no numbers"
+        }
 
     async def test_the_policy_of_the_ensemble_is_about_the_loop_and_not_about_the_tasks_inside(self) -> None:
         asked: list[str] = []

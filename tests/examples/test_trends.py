@@ -3,13 +3,13 @@
 import pytest
 
 from examples import trends
-from tactician import MemoryReflections, Reflection, RunContext, RunStatus, Task
+from tactician import InProcessReflections, Reflection, RunContext, RunStatus, Task
 from tactician.testing import ScriptedModel
 
 
 async def test_the_second_run_reads_what_the_first_one_has_left() -> None:
     model = ScriptedModel("1. Virtual threads", {"suggestions": ["Name a project for each trend."]}, "1. Loom", {})
-    ensemble = trends.create_ensemble(Task(trends.DESCRIPTION, reflect=True), MemoryReflections(), model)
+    ensemble = trends.create_ensemble(Task(trends.DESCRIPTION, reflect=True), InProcessReflections(), model)
     first = await ensemble.run("cloud-native Java")
     second = await ensemble.run("cloud-native Java")
     assert (first.raw, second.raw) == ("1. Virtual threads", "1. Loom")
@@ -18,7 +18,7 @@ async def test_the_second_run_reads_what_the_first_one_has_left() -> None:
 
 
 async def test_a_rule_leaves_a_note_until_the_output_follows_it() -> None:
-    model, store = ScriptedModel("Loom", "## Summary\nLoom", "## Summary\nLoom again"), MemoryReflections()
+    model, store = ScriptedModel("Loom", "## Summary\nLoom", "## Summary\nLoom again"), InProcessReflections()
     task = Task(trends.DESCRIPTION, reflect=Reflection(max_reflections=5, strategy=trends.check_summary))
     for _ in range(3):
         await trends.create_ensemble(task, store, model).run("cloud-native Java")
@@ -35,7 +35,7 @@ async def test_it_runs_on_the_embedded_model(capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.embedded
 async def test_the_embedded_model_reflects() -> None:
-    task, store = Task(trends.DESCRIPTION, reflect=True), MemoryReflections()
+    task, store = Task(trends.DESCRIPTION, reflect=True), InProcessReflections()
     context = RunContext.current()
     result = await trends.create_ensemble(task, store).run("frogs", context=context)
     assert result.status is RunStatus.COMPLETED

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from textwrap import dedent
-from typing import Literal
+from typing import Literal, Protocol
 
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter
@@ -240,6 +240,25 @@ async def test_a_file_that_is_no_model(tmp_path: Path, content: bytes, capfd: py
             await EmbeddedModel(tmp_path / "bad.gguf").generate(ask("hi"))
 
     assert capfd.readouterr() == ("", "")
+
+
+class CommonParams(Protocol):
+    warmup: bool
+    fit_params: bool
+
+
+def test_a_load_does_no_work_that_can_wait_while_it_holds_up_the_program() -> None:
+    seen: list[bool] = []
+
+    def configure(parameters: CommonParams) -> None:
+        seen.extend((parameters.warmup, parameters.fit_params))
+        raise InterruptedError
+
+    weights = embedded.find_default_weights()
+    assert weights is not None
+    with pytest.raises(InterruptedError):
+        embedded.load(weights, "test", configure)
+    assert seen == [False, False]
 
 
 async def test_without_the_extra_the_error_says_how_to_install_it(

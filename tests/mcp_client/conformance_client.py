@@ -163,7 +163,10 @@ async def follow(server: McpServer, tools: Mapping[str, Tool]) -> None:
 async def main(url: str) -> None:
     """Connect to the server of a scenario, and do what it asks."""
     protocol = "auto" if REVISION >= "2026" and SCENARIO != OLD_SERVER else "legacy"
-    async with McpServer.http(url, auth=authenticate(url), protocol=protocol, timeout=120) as server:
+    # The suite starts the programs of all scenarios at once: on a busy machine each of them is slow.
+    async with McpServer.http(
+        url, auth=authenticate(url), protocol=protocol, timeout=600, connect_timeout=600
+    ) as server:
         await follow(server, {one.name: one for one in await server.load_tools()})
 
 

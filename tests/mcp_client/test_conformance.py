@@ -29,13 +29,13 @@ def test_the_client_scenarios_of_the_suite(revision: str) -> None:
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
     }
     program = f"{sys.executable} -m tests.mcp_client.conformance_client"
-    options = ("--suite", "all", "--spec-version", revision, "--timeout", "240000")
+    options = ("--suite", "all", "--spec-version", revision, "--timeout", "900000")
     done = subprocess.run(
         (str(suite), "client", "--command", program, *options),
         capture_output=True,
         text=True,
         env=environment,
-        timeout=900,
+        timeout=1_800,
     )
     print(done.stdout[-4000:])
     failed = set(re.findall(r"^✗ ([\w/.-]+):", done.stdout, re.MULTILINE))

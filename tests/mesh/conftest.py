@@ -10,15 +10,20 @@ import pytest
 
 from tests.stores import postgres
 from tests.stores.postgres import free_port
-from tests.support.brokers import Broker, nats_server, redis_server
+from tests.support.brokers import Broker, kafka_server, nats_server, redis_server, sqs_server
 
-TRANSPORTS = ("memory", "ws", "sqlite", "postgresql", "nats", "redis")
+TRANSPORTS = ("memory", "ws", "sqlite", "postgresql", "nats", "redis", "kafka", "sqs")
 
 
 @pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
+def postgres_server() -> Iterator[postgres.Server]:
     with postgres.running(postgres.installed()) as server:
-        yield f"postgresql://{server.address}/postgres"
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: postgres.Server) -> str:
+    return postgres_server.url
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +35,18 @@ def nats_broker() -> Iterator[Broker]:
 @pytest.fixture(scope="session")
 def redis_broker() -> Iterator[Broker]:
     with redis_server() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def kafka_broker() -> Iterator[Broker]:
+    with kafka_server() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def sqs_broker() -> Iterator[Broker]:
+    with sqs_server() as broker:
         yield broker
 
 

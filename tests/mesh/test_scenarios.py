@@ -122,6 +122,8 @@ async def test_33_drain_finishes_what_runs_rejects_what_is_new_and_leaves_the_qu
 
 
 async def test_30_nodes_discover_each_other_and_forget_who_has_left(url: str, realm: str, open_kitchen: Open) -> None:
+    if url.startswith("sqs:"):
+        pytest.skip("SQS has no topics, and so no cards")
     async with Mesh(url, realm=realm) as mesh:
         async with open_kitchen():
             await eventually(lambda: [card.node for card in mesh.directory.list_cards() if card.realm == realm] != [])
@@ -276,7 +278,7 @@ def create_desk(url: str, realm: str, store: str) -> Desk:
         return f"served: {(await meal.run(text)).output}"
 
     platform.register(order)
-    return Desk(mesh, Node("desk", platform, mesh), platform)
+    return Desk(mesh, Node("desk", platform, mesh, lease=timedelta(seconds=5)), platform)
 
 
 async def test_events_tell_the_way_of_a_request(url: str, realm: str, work: Kitchen, open_kitchen: Open) -> None:

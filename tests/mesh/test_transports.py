@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tactician import MemoryStore
 from tactician.errors import ConfigurationError
 from tactician.mesh.transports.addresses import hide_credentials, open_transport
 from tactician.mesh.transports.transport import Transport
@@ -109,6 +110,31 @@ class TestRedis(TransportConformance, RestartedBroker, UnreachableBroker):
     @pytest.fixture
     def absent(self) -> Transport:
         return open_transport("redis://:hunter2secret@127.0.0.1:1")
+
+
+class TestKafka(TransportConformance, RestartedBroker, UnreachableBroker):
+    @pytest.fixture
+    def broker(self, kafka_broker: Broker) -> Broker:
+        return kafka_broker
+
+    @pytest.fixture
+    def opened(self, broker: Broker) -> Callable[[], Transport]:
+        store = MemoryStore()
+        return lambda: open_transport(broker.url, store=store)
+
+    @pytest.fixture
+    def absent(self) -> Transport:
+        return open_transport("kafka://somebody:hunter2secret@127.0.0.1:1")
+
+
+class TestSqs(TransportConformance, UnreachableBroker):
+    @pytest.fixture
+    def opened(self, sqs_broker: Broker) -> Callable[[], Transport]:
+        return lambda: open_transport(sqs_broker.url)
+
+    @pytest.fixture
+    def absent(self) -> Transport:
+        return open_transport("sqs://AKIA:hunter2secret@127.0.0.1:1/eu-west-1")
 
 
 @pytest.mark.parametrize("url", ["kitchen", "natz://host", "http://user:hunter2secret@host", "", "://"])

@@ -25,7 +25,7 @@ async def start(agent: Ledger, options: ProcessOptions = REVIEWED) -> AgentProce
 
 
 async def decide(process: AgentProcess, decision: object) -> AgentProcess:
-    return await process.respond(process.pending[0].id, decision)  # type: ignore[arg-type]
+    return await process.respond(process.pending[0].id, decision)
 
 
 async def test_nothing_runs_before_the_plan_is_approved() -> None:

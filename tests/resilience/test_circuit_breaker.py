@@ -62,6 +62,28 @@ def test_a_trial_that_fails_opens_the_circuit_again_for_longer() -> None:
     assert breaker.record_failure(2, 10, 0.0) == 15
 
 
+def test_cooldowns_grow_up_to_the_longest_and_start_anew_after_a_success() -> None:
+    breaker = CircuitBreaker(CircuitBreakerPolicy())
+    cooldowns = fail_at(breaker, 0, 1, 2, 3, 4)[4:]
+    for call in range(6, 12):
+        breaker.begin_trial(call)
+        cooldowns.append(breaker.record_failure(call, 1000 * call, 0.0))
+    assert cooldowns == [5, 10, 20, 40, 80, 120, 120]
+    breaker.begin_trial(12)
+    assert breaker.record_success(12)
+    assert fail_at(breaker, 0, 1, 2, 3, 4) == [None, None, None, None, 5]
+
+
+def test_a_service_that_asks_for_a_pause_gets_it_only_while_the_circuit_is_closed() -> None:
+    breaker = CircuitBreaker(CircuitBreakerPolicy(failure_threshold=2))
+    breaker.hold(7)
+    breaker.hold(3)
+    assert breaker.available_at == 7
+    fail_at(breaker, 10, 10)
+    breaker.hold(99)
+    assert breaker.available_at == 15
+
+
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_pauses_are_drawn_from_nothing_up_to_the_backoff(share: float) -> None:
     assert draw_backoff(3, base=1, factor=2, longest=60, random=lambda: share) == share * 4

@@ -71,3 +71,13 @@ def test_no_more_is_saved_than_the_burst_holds() -> None:
     assert limiter.available_at(5.0, 10) == 5.0
     limiter.consume(5.0, 10)
     assert limiter.available_at(5.0, 10) == 6.0
+
+
+def test_a_start_costs_one_and_nothing_is_kept_for_later_unless_a_limiter_says_so() -> None:
+    limiter = RateLimiter(2.0)
+    assert limiter.available_at(10.0) == 10.0
+    limiter.consume(10.0)
+    assert limiter.available_at(10.0) == 10.5
+    kept = RateLimiter(2.0, burst=1.0)
+    kept.consume(10.0, 2)
+    assert kept.available_at(10.0) == 10.5

@@ -61,6 +61,11 @@ class Server:
         """Such as `tactician@127.0.0.1:5432`."""
         return f"tactician@127.0.0.1:{self._port}"
 
+    @property
+    def url(self) -> str:
+        """Address of the database that is always there."""
+        return f"postgresql://{self.address}/postgres"
+
     def start(self) -> None:
         log = f"{self._folder}/server.log"
         self._call("pg_ctl", "start", "-w", "-s", "-l", log, "-o", f"{OPTIONS}{self._port}")
@@ -75,6 +80,8 @@ class Server:
     def crash(self) -> None:
         """It ends at once, and keeps what was committed."""
         self._call("pg_ctl", "stop", "-w", "-s", "-m", "immediate")
+
+    kill = crash
 
     def _call(self, program: str, *arguments: str) -> None:
         self._run(program, "-D", str(self._folder / "data"), *arguments)

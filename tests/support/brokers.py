@@ -107,6 +107,95 @@ def redis_server() -> Iterator[Broker]:
             yield broker
 
 
+@contextmanager
+def kafka_server() -> Iterator[Broker]:
+    """A Kafka server, broker and controller in one process, whose jars come from Maven's registry, once."""
+    if (java := shutil.which("java")) is None:
+        give_up("java is not installed")
+    jars = _download_kafka()
+    with tempfile.TemporaryDirectory(prefix="tactician-kafka-") as folder:
+        port, settings = free_port(), Path(folder, "server.properties")
+        settings.write_text(KAFKA_SETTINGS.format(port=port, controller=free_port(), folder=folder))
+        command = [java, "-cp", f"{jars}/*", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"]
+        storage = ["kafka.tools.StorageTool", "format", "--config", str(settings), "--cluster-id", KAFKA_CLUSTER]
+        subprocess.run([*command, *storage], check=True, capture_output=True, timeout=120)
+        with running(Broker([*command, "kafka.Kafka", str(settings)], port, "kafka")) as broker:
+            yield broker
+
+
+KAFKA_CLUSTER = "bG9jYWxrYWZrYWNsdXN0ZQ"
+KAFKA_SETTINGS = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
+log.dirs={folder}/data
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+auto.create.topics.enable=false
+broker.session.timeout.ms=2000
+broker.heartbeat.interval.ms=500
+group.initial.rebalance.delay.ms=0
+num.network.threads=2
+num.io.threads=4
+background.threads=2
+log.cleaner.dedupe.buffer.size=8388608
+log.segment.bytes=67108864
+"""
+"""A single server that fails over fast: with the default session of nine seconds, it is back after twelve."""
+
+KAFKA_JARS = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>local</groupId>
+  <artifactId>kafka-runtime</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>kafka_2.13</artifactId>
+      <version>4.4.0</version>
+      <exclusions>
+        <exclusion><groupId>org.apache.kafka</groupId><artifactId>kafka-tools-api</artifactId></exclusion>
+      </exclusions>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+def _download_kafka() -> Path:
+    """Download the jars of the server, once; those for the tools of its command line are left out."""
+    folder = CACHE / "kafka-server"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if not (folder / "complete").exists():
+            if shutil.which("mvn") is None:
+                give_up("mvn is not installed, which downloads Kafka")
+            (folder / "pom.xml").write_text(KAFKA_JARS)
+            goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
+            if subprocess.run(["mvn", "-q", "-B", "-f", f"{folder}/pom.xml", *goal], timeout=300).returncode:
+                give_up("Kafka cannot be downloaded")
+            (folder / "complete").touch()
+    return folder
+
+
+@contextmanager
+def sqs_server() -> Iterator[Broker]:
+    """The SQS of moto, in memory."""
+    port = free_port()
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with running(Broker(command, port, "sqs")) as broker:
+        broker.url = f"sqs://key:secret@127.0.0.1:{port}/eu-west-1"
+        yield broker
+
+
 def _unpack_redis() -> tuple[str, dict[str, str]]:
     """Download and unpack Debian's packages, once; nothing is installed."""
     folder = CACHE / "redis"

@@ -135,11 +135,11 @@ class A2aChannel:
         """Return a response as the parts of a message."""
         return encode_value(create_answer(response), tuple[A2aPart, ...])
 
-    def read_reply(self, question: JsonValue, answer: JsonValue, task: RemoteTask) -> RemoteOutput | None:
+    async def read_reply(self, question: JsonValue, answer: JsonValue, task: RemoteTask) -> RemoteOutput | None:
         """Return `None`: each answer is sent to the agent."""
         return None
 
-    def restore_output(self, saved: JsonValue) -> object:
+    async def restore_output(self, saved: JsonValue) -> object:
         """Return the result of a task that was saved."""
         return get_value(_restore_parts(saved))
 

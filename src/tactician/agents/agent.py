@@ -33,8 +33,8 @@ from tactician.runs import Input, RunContext, Runnable, RunResult
 from tactician.runs.life.inputs import READS_MESSAGES, InputTypes
 from tactician.runs.runnable import messages_of
 from tactician.suggestions import suggest_options
+from tactician.text import snake_case
 from tactician.tools import RunnableTool, Tool
-from tactician.tools.tool import snake_case
 from tactician.tools.toolbox import Toolbox, ToolLike
 
 T = TypeVar("T", default=str)
@@ -117,7 +117,7 @@ class Agent(BaseRunnable[T_co]):
             self._check_rules(spec)
         self.spec = spec
         self.name = spec.name
-        self.description = spec.description
+        self.description, self.own_description = spec.description, spec.own_description
         self.output_type = spec.output_type
 
     def _check_rules(self, spec: AgentSpec[T_co]) -> None:

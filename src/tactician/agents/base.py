@@ -63,6 +63,8 @@ class BaseRunnable(ABC, Generic[T_co]):
 
     name: str
     description: str
+    own_description: str = ""
+    """The description that the program gave; empty for one that was made of instructions or of other parts."""
     output_type: TypeForm[T_co] | None = None
     """Type of the output, where it is known beforehand."""
     trace: TraceMetadata | None = None
@@ -119,14 +121,21 @@ class BaseRunnable(ABC, Generic[T_co]):
             check_conversation(conversation)
             work = partial(self._work_in, conversation)
         limits = self.budget if budget is None else budget
-        return start_run(
-            self.name, input, self.prepare_context(context), limits, work or self._work, input_types=self.input_types
-        )
+        prepared, work = self.prepare_context(context), work or self._work
+        return start_run(self.name, input, prepared, limits, work, input_types=self.input_types, runnable=self)
 
     def start_in_place(self, input: Input, context: RunContext, place: RunPlace) -> Awaitable[RunResult[T_co]]:
         """Return a run at a place in the run of the context. There is no coroutine around it."""
-        prepared = self.prepare_context(context)
-        return start_run(self.name, input, prepared, self.budget, self._work, input_types=self.input_types, place=place)
+        return start_run(
+            self.name,
+            input,
+            self.prepare_context(context),
+            self.budget,
+            self._work,
+            input_types=self.input_types,
+            place=place,
+            runnable=self,
+        )
 
     async def resume(
         self,
@@ -151,7 +160,9 @@ class BaseRunnable(ABC, Generic[T_co]):
             RunError: when it fails. The run then still waits, and keeps its progress.
         """
         work, prepared = self._choose_work(conversation), self.prepare_context(context)
-        return await resume_run(self.name, run_id, responses, prepared, work, input_types=self.input_types)
+        return await resume_run(
+            self.name, run_id, responses, prepared, work, input_types=self.input_types, runnable=self
+        )
 
     async def continue_claimed(
         self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float | None = None
@@ -170,7 +181,9 @@ class BaseRunnable(ABC, Generic[T_co]):
             RunError: when it fails.
         """
         prepared = self.prepare_context(context) or context
-        return await continue_run(record, lease, prepared, self._work, seconds, input_types=self.input_types)
+        return await continue_run(
+            record, lease, prepared, self._work, seconds, input_types=self.input_types, runnable=self
+        )
 
     async def prepare_fork(self, fork: Fork, input: Input, context: RunContext) -> None:
         """Prepare a fork of a run of this Runnable, before it is saved.

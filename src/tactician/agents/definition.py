@@ -23,8 +23,8 @@ from tactician.llm import LanguageModel, LlmOptions, Responder
 from tactician.loop import Handoff, handoff
 from tactician.loop.policy import DEFAULT_MAX_TURNS
 from tactician.suggestions import did_you_mean
+from tactician.text import snake_case
 from tactician.tools import Tool, as_tool
-from tactician.tools.tool import snake_case
 from tactician.tools.toolbox import ToolLike
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

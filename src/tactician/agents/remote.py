@@ -105,14 +105,14 @@ class RemoteChannel(Protocol):
         ...
 
     def create_request(self, question: JsonValue, request_id: str, path: tuple[str, ...]) -> PendingRequest:
-        """Return a question as a request of the run."""
+        """Return a question as a request of the run, which may have another id, by which the reply comes."""
         ...
 
     def encode_answer(self, response: Response) -> JsonValue:
         """Return the response to a request as JSON."""
         ...
 
-    def read_reply(self, question: JsonValue, answer: JsonValue, task: RemoteTask) -> RemoteOutput | None:
+    async def read_reply(self, question: JsonValue, answer: JsonValue, task: RemoteTask) -> RemoteOutput | None:
         """Return the output, if the answer is the other machine's reply itself; `None` to send the answer there.
 
         Raises:
@@ -120,7 +120,7 @@ class RemoteChannel(Protocol):
         """
         ...
 
-    def restore_output(self, saved: JsonValue) -> object:
+    async def restore_output(self, saved: JsonValue) -> object:
         """Return the output that was saved."""
         ...
 
@@ -140,12 +140,18 @@ class RemoteTask:
         name: name of the other side.
         channel: way to it.
         context: context of the run.
+
+    Attributes:
+        name: the name.
+        context: the context.
+        input: input of the task, for a channel that sends it again.
     """
 
     def __init__(self, name: str, channel: RemoteChannel, context: RunContext) -> None:
         assert context.checkpoint is not None
         self.name = name
         self.context = context
+        self.input: Input = None
         self._channel = channel
         self._checkpoint = context.checkpoint
 
@@ -167,13 +173,14 @@ class RemoteTask:
             RunError: when it fails, or takes too long.
             TransientError: when the other machine cannot be reached.
         """
+        self.input = input
         if (saved := self._checkpoint.data.get("result")) is not None:
-            return self._create_result(self._channel.restore_output(cast("JsonValue", saved)))
+            return self._create_result(await self._channel.restore_output(cast("JsonValue", saved)))
         question = cast("JsonValue", self._checkpoint.data.get("question"))
         message = None
         if question is not None:
             answer = self._find_answer(question)
-            if (output := self._channel.read_reply(question, answer, self)) is not None:
+            if (output := await self._channel.read_reply(question, answer, self)) is not None:
                 return await self._complete(output)
             message = self._create_message(f"answer-{self._count_questions()}", question=question, answer=answer)
         elif not self.id:
@@ -187,7 +194,7 @@ class RemoteTask:
 
     async def save_id(self, task_id: str, **further: JsonValue) -> None:
         """Save the id of the task once it is known, so that the task is continued and not sent again."""
-        if task_id != self.id:
+        if task_id != self.id or any(self.data.get(name) != value for name, value in further.items()):
             self._checkpoint.set(task=task_id, **further)
             await self.context.save_step("remote task", self.name, task_id)
 
@@ -209,9 +216,10 @@ class RemoteTask:
             Suspended: when there is no answer.
         """
         if (saved := self._checkpoint.data.get("answer")) is None:
-            if self._request_id not in self.context.responses:
-                raise Suspended(self._create_request(question))
-            saved = self._channel.encode_answer(self.context.responses[self._request_id])
+            request = self._create_request(question)
+            if request.id not in self.context.responses:
+                raise Suspended(request)
+            saved = self._channel.encode_answer(self.context.responses[request.id])
             self._checkpoint.set(answer=saved)
         return cast("JsonValue", saved)
 

@@ -143,10 +143,9 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         # Missing fields keep the defaults of the class: a frozen dataclass takes 0.2 us to set each field.
         self.__dict__.update(name=label, output_type=output_type)
         self._set(settings)
-        if (source := self.source) is not None and (role or goal or self.background):
+        if self.source is not None and (role or goal or self.background):
             raise DeclarationError(label, ["instructions from a source cannot be combined with a role"])
-        own_text = self.instructions if source is None else source.text
-        self.__dict__["description"] = settings.get("description") or goal or own_text or label
+        self.__dict__["description"] = settings.get("description") or self.default_description
 
     def with_settings(self, *, name: str | None = None, **settings: Unpack[AgentSettings]) -> Self:
         """Return a copy with other settings."""
@@ -165,6 +164,17 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         if values["output_type"] is None:
             changed.__dict__["output_type"] = output_type
         return changed
+
+    @property
+    def default_description(self) -> str:
+        """The description by default: the goal, the instructions or the name."""
+        own_text = self.instructions if isinstance(self.instructions, str) else self.instructions.text
+        return self.goal or own_text or self.name
+
+    @property
+    def own_description(self) -> str:
+        """The description, unless it is the default."""
+        return "" if self.description == self.default_description else self.description
 
     @property
     def source(self) -> InstructionSource | None:

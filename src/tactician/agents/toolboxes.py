@@ -7,10 +7,10 @@ from typing import Final, TypeAlias
 
 from tactician.runs import RunContext, Runnable
 from tactician.runs.life.creation import find_caller_tools
+from tactician.text import snake_case
 from tactician.tools import DeclaredTool, RunnableTool, Tool
 from tactician.tools.group_registry import load_group_tools
 from tactician.tools.provider import ToolProvider
-from tactician.tools.tool import snake_case
 from tactician.tools.toolbox import Toolbox
 from tactician.tools.traits import ToolTraits
 

@@ -13,6 +13,7 @@ from tactician.blueprint.origin import Limits
 from tactician.blueprint.outline import build_outline
 from tactician.blueprint.registry import AgentRegistry
 from tactician.blueprint.schema import json_schema
+from tactician.late_imports import load_modules
 
 __all__ = [
     "AgentRegistry",
@@ -35,3 +36,4 @@ _FAMILIES = (agents, constellations, ensemble, ensemble_exporter, named, remote)
 # Agents declare these ports, since no layer knows those above it.
 BLUEPRINTS.bind(export_blueprint)
 DEFINITIONS.bind(definitions)
+load_modules("kinds of blueprints")

@@ -49,8 +49,8 @@ from tactician.blueprint.turn_settings import (
 from tactician.documents.forms import form_of, list_form_fields
 from tactician.llm import TraceMetadata
 from tactician.runs import Runnable
+from tactician.text import snake_case
 from tactician.tools import ToolGroup
-from tactician.tools.tool import snake_case
 
 _Guardrails: TypeAlias = tuple[GuardrailPart, ...]
 
@@ -129,7 +129,6 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
     spec, guards = agent.spec, agent.spec.guards
     model, instructions = ModelParts.from_model(spec.model, exporter), spec.instructions
     tools = export_tools(spec.tools, exporter)
-    text = instructions if isinstance(instructions, str) else instructions.text
     window = spec.window
     plain = {name: value for name in PLAIN if (value := getattr(spec, name)) != getattr(AgentSpec, name)}
     return {
@@ -148,7 +147,7 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
         "trace_metadata": export_trace(_export_trace(agent.trace, model.trace)),
         "context_management": None if window is None else export_window(window, exporter.at("contextManagement")),
         "id": spec.id if spec.id != snake_case(spec.name) else None,
-        "description": spec.description if spec.description != (spec.goal or text or spec.name) else None,
+        "description": spec.own_description or None,
         "options": model.options,
         "tool_groups": _export_group_names(spec.tool_groups, exporter),
         "references": export_references(spec.references, exporter),

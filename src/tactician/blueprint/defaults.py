@@ -35,9 +35,9 @@ from tactician.loop import Handoff
 from tactician.names import NameProblem, find_import_path
 from tactician.secrets import has_secret, is_secret_name
 from tactician.suggestions import find_closest
+from tactician.text import snake_case
 from tactician.tools.function import describe_validation_error
 from tactician.tools.signature import resolve_hints
-from tactician.tools.tool import snake_case
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _SECRETS: Final = (Secret, SecretBytes, SecretStr)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final, Self
+from urllib.parse import urlsplit
 
 from tactician.blueprint.origin import Origin
 from tactician.environment import read_environment
 from tactician.errors import Problem
 from tactician.frozen import frozen
 from tactician.llm import Responder
+from tactician.secrets import has_secret
 
 VARIABLES_VARIABLE: Final = "TACTICIAN_ALLOW_VARIABLES"
 HOSTS_VARIABLE: Final = "TACTICIAN_ALLOW_HOSTS"
@@ -67,6 +69,25 @@ class BuildPermissions:
             return
         if (why_not := self.find_problem_of_variable(variable)) is not None:
             yield Problem("api_key_env", why_not)
+
+
+def find_problem_of_address(url: str, hosts: frozenset[str] | None) -> str | None:
+    """Return why an address may not be used, or `None`.
+
+    Args:
+        url: the address.
+        hosts: hosts that may be reached; `None` for all.
+    """
+    if has_secret(url):
+        return "the address may hold a secret"
+    try:
+        parts = urlsplit(url)
+        host, place = parts.hostname or "", parts.netloc
+    except ValueError:
+        return f"{url[:80]!r} is not an address"
+    if hosts is None or not hosts.isdisjoint((host, place)):
+        return None
+    return f"the host {host} is not allowed; allow it with build(hosts=[{host!r}]) or {HOSTS_VARIABLE}"
 
 
 def _join(names: Collection[str] | None, environment: Mapping[str, str], variable: str) -> frozenset[str] | None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from tactician.a2a import RemoteAgent
 from tactician.a2a.settings import RemoteSettings
 from tactician.blueprint.blueprint import Blueprint, blueprint_type
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
-from tactician.blueprint.permissions import HOSTS_VARIABLE
+from tactician.blueprint.permissions import find_problem_of_address
 from tactician.blueprint.schema_base import Flag, Name, Positive, Seconds
 from tactician.secrets import has_secret
 
@@ -35,7 +34,8 @@ class RemoteBlueprint(Blueprint):
 
     def build_with(self, builder: Builder) -> RemoteAgent | None:
         """Return the agent; its card is loaded when it is first needed."""
-        if not _may_reach(self.url, builder):
+        if (problem := find_problem_of_address(self.url, builder.permissions.hosts)) is not None:
+            builder.add_problem(problem, "url")
             return None
         if (name := self.api_key_env_var) is not None:
             if (why_not := builder.permissions.find_problem_of_variable(name)) is not None:
@@ -67,21 +67,3 @@ def export_remote(remote: RemoteAgent, exporter: Exporter) -> RemoteBlueprint | 
     return exporter.make(
         RemoteBlueprint, {"name": remote.name, "url": settings.url, "description": description, **fields}
     )
-
-
-def _may_reach(url: str, builder: Builder) -> bool:
-    if has_secret(url):
-        builder.add_problem("the address may hold a secret", "url")
-        return False
-    try:
-        parts = urlsplit(url)
-        host, place = parts.hostname or "", parts.netloc
-    except ValueError:
-        builder.add_problem(f"{url[:80]!r} is not an address", "url")
-        return False
-    hosts = builder.permissions.hosts
-    if hosts is None or not hosts.isdisjoint((host, place)):
-        return True
-    why = f"the host {host} is not allowed; allow it with build(hosts=[{host!r}]) or {HOSTS_VARIABLE}"
-    builder.add_problem(why, "url")
-    return False

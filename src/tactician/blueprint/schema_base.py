@@ -23,7 +23,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tactician.documents.data import Data
-from tactician.documents.models import DocumentModel
+from tactician.documents.models import NOT_BLANK, DocumentModel
 from tactician.documents.variables import find_variable, has_variables
 from tactician.frozen import frozen
 from tactician.suggestions import find_closest
@@ -91,7 +91,7 @@ Rate: TypeAlias = Annotated[float, Field(strict=True, gt=0), DEFERRED]
 Temperature: TypeAlias = Annotated[float, Field(strict=True, ge=0, le=2), DEFERRED]
 Flag: TypeAlias = Annotated[bool, Field(strict=True), DEFERRED]
 ToolName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$"), DEFERRED_IN_TEXT]
-Name: TypeAlias = Annotated[str, Field(min_length=1)]
+Name: TypeAlias = Annotated[str, Field(pattern=NOT_BLANK)]
 
 
 def convert_type(declared: object) -> object:

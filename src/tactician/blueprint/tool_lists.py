@@ -17,6 +17,7 @@ from tactician.blueprint.built_in_tools.parts import STEP_KINDS
 from tactician.blueprint.code_tools import CodeToolPart, build_code_tool, export_code_tool
 from tactician.blueprint.exporter import Exporter, is_default_instance
 from tactician.blueprint.functions import find_function
+from tactician.blueprint.provided_tools import ProvidedToolsPart, find_provider_export
 from tactician.blueprint.schema_base import Flag, Name, Part, ToolName
 from tactician.code_mode import CodeTool
 from tactician.names import NameProblem, find_import_path
@@ -109,6 +110,8 @@ def build_tools(
 
 
 def _build_built_in(item: Part | str, builder: Builder) -> ToolLike | None:
+    if isinstance(item, ProvidedToolsPart):
+        return item.build_tools(builder)
     if isinstance(item, CodeToolPart):
         return build_code_tool(item, builder, _build_step)
     return build_built_in_tool(item, builder, _build_step)
@@ -123,6 +126,10 @@ def export_tools(tools: Toolbox, exporter: Exporter) -> ExportedTools:
         if isinstance(provider, CodeTool):
             part_exporter = exporter.at("builtInTools", len(built_in))
             built_in.append(export_code_tool(provider, part_exporter, _export_step) or provider.name)
+            continue
+        if (export := find_provider_export(provider)) is not None:
+            if (part := export(provider, exporter.at("builtInTools", len(built_in)))) is not None:
+                built_in.append(part)
             continue
         how = "make a tool group of it, name the group, and register it where the agent runs"
         exporter.omit(f"the tools of {provider!r}: {how}", "toolClassNames")

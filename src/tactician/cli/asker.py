@@ -121,7 +121,9 @@ class Asker:
             self.complain("answer y or n")
 
     def _say(self, text: str, style: str = "") -> None:
-        self._console.print(mask_secrets(text), style=style, markup=False, highlight=False, soft_wrap=True)
+        # A terminal breaks long lines inside words; elsewhere nothing is broken.
+        is_wide = not self._console.is_terminal
+        self._console.print(mask_secrets(text), style=style, markup=False, highlight=False, soft_wrap=is_wide)
 
 
 def parse_answer(text: str, field: Field) -> object:

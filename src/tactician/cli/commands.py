@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,14 +11,18 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from tactician.agents import combine_specs
+from tactician.agents.planned.components import build_component_agent
 from tactician.agents.planned.specs import planned_spec
 from tactician.cli.a2a_command import a2a
 from tactician.cli.blueprints import blueprints
 from tactician.cli.chat_command import chat
 from tactician.cli.check_command import check
 from tactician.cli.code_command import code
-from tactician.cli.console import AgentName, Debug, File, out
+from tactician.cli.console import AgentName, Debug, File, StoreUrl, out
 from tactician.cli.drawing import build_agent_tree, describe_kind
+from tactician.cli.eval_command import evaluations
+from tactician.cli.experience import ObjectiveName, experience, price_agents
 from tactician.cli.fork_command import fork
 from tactician.cli.group import create_group
 from tactician.cli.inspection import show
@@ -43,13 +49,31 @@ from tactician.process.agent.what_if import Assumption, assume
 from tactician.text import escape_controls
 
 app = create_group()
-for command in (run, shell, chat, check, ps, show, trace, respond, resume, fork, kill, prune, worker, serve, node):
+for command in (
+    run,
+    shell,
+    chat,
+    check,
+    ps,
+    show,
+    experience,
+    trace,
+    respond,
+    resume,
+    fork,
+    kill,
+    prune,
+    worker,
+    serve,
+    node,
+):
     app.command()(command)
 app.add_typer(blueprints)
 app.add_typer(a2a)
 app.add_typer(skills)
 app.add_typer(mcp)
 app.add_typer(mesh)
+app.add_typer(evaluations)
 app.add_typer(rag)
 app.add_typer(code)
 
@@ -63,6 +87,8 @@ def plan(
     ] = False,
     as_mermaid: Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid flowchart instead.")] = False,
     search: Annotated[bool, typer.Option("--search", help="Show how the best plan and its bound met.")] = False,
+    store: StoreUrl = None,
+    objective: ObjectiveName = None,
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE.svg", help="Draw the search for the first goal as an SVG.")
     ] = None,
@@ -75,10 +101,16 @@ def plan(
     ] = False,
     debug: Debug = False,
 ) -> None:
-    """Show the plans of a planned agent, with the inputs and outputs of each action; with -v also why."""
+    """Show the plans of a planned agent, with the inputs and outputs of each action; with -v also why.
+
+    With --store, also what they are expected to take, by the runs in the store.
+    """
     loaded = load_agents(file)
     agents = {**loaded.everything, **loaded.component_agents}
     planned = {name: spec for name, runnable in agents.items() if (spec := planned_spec(runnable)) is not None}
+    if agent is None and (whole := {name: spec for name, spec in planned.items() if name in loaded.everything}):
+        planned = whole
+    planned = {name: _add_components(spec, loaded.components) for name, spec in planned.items()}
     if not planned:
         raise TacticianError(f"{file}: there is no planned agent in this file, only {', '.join(agents)}.")
     if agent in agents and agent not in planned:
@@ -87,14 +119,30 @@ def plan(
         )
     is_single = agent is not None or picture is not None
     assumptions = [Assumption.parse(text) for text in what_if or ()]
-    for chosen in [choose_agent(planned, agent, file)] if is_single else planned.values():
-        spec = assume(chosen, assumptions)
+    chosen = [choose_agent(planned, agent, file)] if is_single else [*planned.values()]
+    for spec in price_agents([assume(each, assumptions) for each in chosen], store, objective):
         if as_mermaid:
             print(escape_controls(to_mermaid(draw_agent(spec))))
         else:
             out.print(build_agent_tree(spec, verbose=verbose, fallbacks=fallbacks))
         if search or picture is not None:
             _show_searches(spec, picture)
+
+
+def _add_components(spec: PlannedAgentSpec, components: Sequence[object]) -> PlannedAgentSpec:
+    """Return the agent with the actions of components, as far as they give what it lacks, as a run has them."""
+    world = spec.build_starting_world()
+    lacking = {(name, True) for name, is_there in world.items() if is_there}
+    specs = ((component, planned_spec(build_component_agent(component))) for component in components)
+    helpers = [
+        component
+        for component, made in specs
+        if made is not None and any(lacking & action.effects.items() for action in made.plannable)
+    ]
+    if not helpers or not spec.goals:
+        return spec
+    whole = combine_specs([spec.instance, *helpers], name=spec.name, description=spec.description)
+    return replace(whole, planner=spec.planner)
 
 
 def _show_searches(spec: PlannedAgentSpec, picture: Path | None) -> None:

@@ -135,6 +135,8 @@ def build_plan_tree(spec: PlannedAgentSpec, plan: Plan) -> Tree:
     for number, (step, cost) in enumerate(zip(plan.actions, plan.costs, strict=True), start=1):
         spent = f"  [dim]cost {cost:g}[/dim]" if cost else ""
         tree.add(f"{number}. {_format_flow(spec.action(step.name))}{spent}")
+    if any(step.estimate is not None for step in plan.actions):
+        tree.add(f"[dim]expected: {plan.expected}[/dim]")
     return tree
 
 

@@ -7,7 +7,7 @@ import json
 import os
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,12 +23,9 @@ from tactician.platform import Platform
 if TYPE_CHECKING:
     from tactician.mesh import Mesh, Node
 
-MESH_VARIABLE: Final = "TACTICIAN_MESH"
-KEY_VARIABLE: Final = "TACTICIAN_MESH_KEY"
-
 Url = Annotated[
     str | None,
-    typer.Option("--mesh", metavar="URL", help=f"Address of the mesh, such as nats://host:4222; or {MESH_VARIABLE}."),
+    typer.Option("--mesh", metavar="URL", help="Address of the mesh, such as nats://host:4222; or TACTICIAN_MESH."),
 ]
 Realm = Annotated[str, typer.Option("--realm", help="Group of nodes under the same administration.")]
 ClientName = Annotated[str, typer.Option("--as", help="Name under which requests are sent.")]
@@ -154,12 +151,12 @@ def open_mesh(url: str | None, realm: str, name: str | None = None) -> Mesh:
         ConfigurationError: when there is no address.
     """
     from tactician.mesh import Mesh
+    from tactician.mesh.sources import MESH_VARIABLE, read_mesh_keys
 
     address = url or os.environ.get(MESH_VARIABLE)
     if not address:
         raise ConfigurationError(f"Say where the mesh is: --mesh nats://host:4222, or the variable {MESH_VARIABLE}.")
-    keys = [key.strip() for key in os.environ.get(KEY_VARIABLE, "").split(",") if key.strip()]
-    return Mesh(address, name=name, realm=realm, key=keys)
+    return Mesh(address, name=name, realm=realm, key=read_mesh_keys())
 
 
 def _read_input(text: str) -> object:

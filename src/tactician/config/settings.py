@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from tactician.amounts import Amount
 from tactician.config.defaults import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES
 from tactician.config.fields import Above, Factor, Seconds, create_table
 from tactician.config.model_settings import ModelSettings
@@ -30,11 +31,16 @@ class PlanningTable(DocumentModel):
         time: seconds of processor time.
         expansions: number of states that a search may explore.
         memory: megabytes that a search may hold, as estimated.
+        objective: what plans are to save: `cost`, `time`, `dollars`, or weights of `cost`, `seconds` and `dollars`; the
+            declared costs by default.
+        explore: seed of the exploration of actions that have run seldom; no exploration by default.
     """
 
     time: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     expansions: int = Field(default=250_000, ge=0)
     memory: float = Field(default=300.0, ge=0, allow_inf_nan=False)
+    objective: Literal["cost", "time", "dollars"] | dict[Literal["cost", "seconds", "dollars"], Amount] | None = None
+    explore: int | None = None
 
 
 class AttemptSettings(DocumentModel):

@@ -31,6 +31,8 @@ _JSON_WORDS = {
     "dict_type": _NOT_AN_OBJECT,
     "model_type": _NOT_AN_OBJECT,
 }
+NOT_BLANK: Final = r"\S"
+"""Pattern of a text that is not blank."""
 _BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
 
 
@@ -157,6 +159,8 @@ def _say(error: ErrorDetails) -> str:
         return f"{message}, got: {to_json(value).decode()}"
     if not isinstance(value, str):
         return message
+    if error["type"] == "string_pattern_mismatch" and error["ctx"]["pattern"] == NOT_BLANK:
+        return "it must not be blank"
     if message in (_NOT_AN_ARRAY, _NOT_AN_OBJECT) and find_variable(value) is not None:
         return f"{message}, for which a variable cannot stand"
     if error["type"] not in ("literal_error", "enum"):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tactician.ensemble.learning.reflection import Reflection as Reflection
     from tactician.ensemble.learning.reflection import ReflectionInput as ReflectionInput
     from tactician.ensemble.learning.reflection import TaskReflection as TaskReflection
-    from tactician.ensemble.learning.reflection_stores import MemoryReflections as MemoryReflections
+    from tactician.ensemble.learning.reflection_stores import InProcessReflections as InProcessReflections
     from tactician.ensemble.learning.reflection_stores import ReflectionStore as ReflectionStore
     from tactician.ensemble.learning.reflection_stores import SqlReflections as SqlReflections
     from tactician.ensemble.learning.scoped_memory import InProcessMemory as InProcessMemory
@@ -84,7 +84,7 @@ else:
             "tactician.ensemble.groups.loops": "Loop Window",
             "tactician.ensemble.groups.map_reduce": "MapReduce",
             "tactician.ensemble.learning.reflection": "Improvement Reflection ReflectionInput TaskReflection",
-            "tactician.ensemble.learning.reflection_stores": "MemoryReflections ReflectionStore SqlReflections",
+            "tactician.ensemble.learning.reflection_stores": "InProcessReflections ReflectionStore SqlReflections",
             "tactician.ensemble.learning.scoped_memory": "InProcessMemory SqlMemory",
             "tactician.ensemble.learning.scopes": "Scope ScopeEntry days",
             "tactician.ensemble.phases.events": "PhaseCompleted PhaseFailed PhaseResumed PhaseReviewed PhaseStarted",

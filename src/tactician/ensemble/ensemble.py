@@ -162,6 +162,7 @@ class Ensemble(EnsembleRunnable[T_co]):
         if problems := list_problems(strangers, find_argument_mistakes(self)):
             raise EnsembleDefinitionError(self._subject, problems)
         self.tasks = self.tasks or tuple(task for phase in self.phases for task in phase.own_tasks)
+        self.own_description = description or ""
         self.description = description or self.default_description
 
     @property

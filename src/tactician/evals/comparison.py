@@ -35,15 +35,15 @@ def compare_reports(
         for (name, values), (_, measured) in zip(_list_measures(before), _list_measures(after), strict=True)
         if values.keys() & measured.keys()
     }
-    known, found = set(before.case_names), set(after.case_names)
+    earlier, later = set(before.case_names), set(after.case_names)
     return ReportComparison(
         before.name,
         after.name,
         scores,
         measures,
         tuple(chain.from_iterable(_compare_cases(name, old[name], new[name]) for name in names)),
-        missing=tuple(name for name in before.case_names if name not in found),
-        added=tuple(name for name in after.case_names if name not in known),
+        missing=tuple(name for name in before.case_names if name not in later),
+        added=tuple(name for name in after.case_names if name not in earlier),
     )
 
 

@@ -10,10 +10,13 @@ from typing import Any, TypeVar
 from pydantic_evals.evaluators import EvaluationReason, EvaluatorContext
 from pydantic_evals.otel import SpanTree
 
+from tactician.evals.entries import WaitingCase
 from tactician.evals.span_trees import build_span_tree
 from tactician.events import Event
 from tactician.llm.usage import UsageTally
 from tactician.planning import Plan
+from tactician.platform import Platform
+from tactician.process import ActionStarted
 from tactician.runs import RunContext
 from tactician.trace import Trace
 
@@ -29,6 +32,9 @@ class EvalContext(EvaluatorContext[Any, Any, Any]):
         events: the events of the run and of all runs inside it, oldest first.
         tally: what the run used, model by model.
         run: the context for what evaluators run themselves, such as the calls of a judge.
+        platform: the platform of the run.
+        key: key of the run of the case, which no other has; empty when it is kept nowhere.
+        waiting: what people have not judged yet.
         plan: the plan that was chosen, where only that was asked for.
         seed: number that is the same for the same case, repetition and seed of the evaluation.
     """
@@ -37,6 +43,9 @@ class EvalContext(EvaluatorContext[Any, Any, Any]):
     events: tuple[Event, ...] = field(default=(), repr=False)
     tally: UsageTally = field(default_factory=UsageTally)
     run: RunContext | None = field(default=None, repr=False)
+    platform: Platform | None = field(default=None, repr=False)
+    key: str = ""
+    waiting: list[WaitingCase] = field(default_factory=list)
     plan: Plan | None = None
     seed: int = 0
 
@@ -53,6 +62,13 @@ class EvalContext(EvaluatorContext[Any, Any, Any]):
     @cached_property
     def _spans(self) -> SpanTree:
         return build_span_tree(self.trace)
+
+    @cached_property
+    def actions(self) -> tuple[str, ...]:
+        """The actions that ran, or, where it was only planned, the actions of the plan."""
+        if self.plan is not None:
+            return tuple(action.name for action in self.plan.actions)
+        return tuple(event.action for event in self.list_events(ActionStarted))
 
     def list_events(self, kind: type[E]) -> list[E]:
         """Return the events of a class, oldest first."""

@@ -77,7 +77,7 @@ async def evaluate(
     """
     need_amount("repeat", repeat, least=1, whole=True)
     need_amount("max_parallel", max_parallel, least=1, whole=True)
-    before = _read_baseline(baseline)
+    before = read_baseline(baseline)
     async with _open_platform(platform) as (main, create):
         label = runnable if isinstance(runnable, str) else main.as_runnable(runnable).name
         report = EvalReport(id=id or new_id(), name=name or label, dataset=dataset.name, runnable=label)
@@ -177,7 +177,13 @@ def list_trials(dataset: Dataset[Any, Any, Any], repeat: int, seed: int, key: st
             yield Trial(name, case, case_name, repetition, key and f"{key}/{case_name}/{repetition}", chance)
 
 
-def _read_baseline(baseline: str | Path | EvalReport | None) -> EvalReport | None:
+def read_baseline(baseline: str | Path | EvalReport | None) -> EvalReport | None:
+    """Return the report to compare with.
+
+    Raises:
+        ConfigurationError: when there is no such file.
+        StoredStateError: when it cannot be read.
+    """
     if baseline is None or isinstance(baseline, EvalReport):
         return baseline
     if not Path(baseline).exists():

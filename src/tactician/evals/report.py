@@ -109,6 +109,17 @@ class EvalReport:
         lines += [waits.format(case.name, " ".join(case.prompts), case.run_id) for case in self.waiting]
         return lines
 
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return the report as a web page that needs no network, and write it to a file, unless the path is `None`."""
+        from tactician.evals.page import render_report
+        from tactician.evals.terminal import describe_verdict
+
+        counted = f"{format_count(len(self.entries), 'run')} of {format_count(len(self.case_names), 'case')}"
+        facts = [f"{counted} with {self.runnable}.", *self.list_unfinished()]
+        verdict = "" if self.comparison is None else describe_verdict(self.comparison)
+        title = f"{self.name}: {self.dataset}"
+        return _write(render_report(title, facts, self.entries, self.comparison, verdict), path)
+
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the report as JSON, and write it to a file, unless the path is `None`."""
         fields = (

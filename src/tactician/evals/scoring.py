@@ -55,7 +55,7 @@ async def score_case(
         source: name of the case, where it runs more than once.
     """
     alone = Dataset[Any, Any, Any](name=dataset.name, cases=[case], evaluators=dataset.evaluators)
-    report = await alone.evaluate(task, progress=False, lifecycle=lambda one: _PreparedCase(one, prepare))
+    report = await alone.evaluate(task, progress=False, lifecycle=lambda each: _PreparedCase(each, prepare))
     reported = report.cases[0] if report.cases else report.failures[0]
     return replace(reported, name=name, source_case_name=source)
 
@@ -89,6 +89,8 @@ class TrialScorer:
         if progress.pending:
             prompts = (request.prompt.partition("\n")[0] for request in progress.pending)
             return WaitingCase(trial.name, progress.run_id, tuple(prompts))
+        if progress.waiting:
+            return replace(progress.waiting[0], name=trial.name)
         return _create_entry(trial, progress, reported)
 
     def _find_limit(self, reported: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any]) -> str | None:
@@ -114,6 +116,9 @@ class TrialScorer:
             events=tuple(progress.events),
             tally=progress.tally,
             run=progress.judging,
+            platform=progress.platform,
+            key=trial.key,
+            waiting=progress.waiting,
             seed=trial.seed,
         )
 
@@ -139,5 +144,5 @@ async def analyze_report(dataset: Dataset[Any, Any, Any], report: EvalReport) ->
     """Add to a report what the evaluators of whole reports of a data set find."""
     for evaluator in dataset.report_evaluators:
         context = ReportEvaluatorContext(name=report.name, report=report.evaluation, experiment_metadata=None)
-        found = await evaluator.evaluate_async(context)
-        report.analyses.extend(found if isinstance(found, list) else [found])
+        analyses = await evaluator.evaluate_async(context)
+        report.analyses.extend(analyses if isinstance(analyses, list) else [analyses])

@@ -14,6 +14,7 @@ from tactician.agents import BaseRunnable
 from tactician.clock import Timeout
 from tactician.errors import RunConflictError
 from tactician.evals.answer_cache import AnswerCache
+from tactician.evals.entries import WaitingCase
 from tactician.events import Event
 from tactician.frozen import frozen
 from tactician.grammar import format_count
@@ -70,7 +71,9 @@ class TrialProgress:
         tally: what it used.
         seconds: how long it took.
         judging: the context for what evaluators run themselves.
+        platform: the platform of the run.
         pending: what it waits for.
+        waiting: judgements of people that it waits for.
         limit: the limit of the evaluation that ended it.
     """
 
@@ -79,7 +82,9 @@ class TrialProgress:
     tally: UsageTally = field(default_factory=UsageTally)
     seconds: float = 0.0
     judging: RunContext | None = None
+    platform: Platform | None = None
     pending: tuple[PendingRequest, ...] = ()
+    waiting: list[WaitingCase] = field(default_factory=list)
     limit: str | None = None
 
 
@@ -130,7 +135,7 @@ class TrialRunner:
             raise TimeoutError(f"the case took longer than {format_count(self._timeout or 0, 'second')}") from error
         except RunError as error:
             progress.run_id = error.result.run_id or progress.run_id
-            if isinstance(error, BudgetError):
+            if isinstance(error, BudgetError) or error.result.status is RunStatus.TERMINATED:
                 progress.limit = self.meter.find_limit()
             raise
         finally:
@@ -150,7 +155,9 @@ class TrialRunner:
         if self._cache is not None:
             surroundings[ModelFilter] = ModelFilter(partial(self._cache.wrap, repetition=trial.repetition))
         base = platform.context()
-        progress.judging = replace(base, tally=UsageTally(self.meter.tally), meter=self.meter)
+        judging = base if self._cache is None else base.inside({ModelFilter: surroundings[ModelFilter]})
+        progress.judging = replace(judging, tally=UsageTally(self.meter.tally), meter=self.meter)
+        progress.platform = platform
         context = base.with_listeners(progress.events.append).inside(surroundings)
         return replace(context, tally=UsageTally(self.meter.tally), meter=self.meter)
 

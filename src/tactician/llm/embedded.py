@@ -73,8 +73,9 @@ def is_available() -> bool:
 class EmbeddedModel:
     """GGUF model in this process: the file at the path, else the default model.
 
-    The model loads on the first call, which holds up the whole program for about a second: llama.cpp's binding keeps
-    the interpreter's lock meanwhile. Later, up to four requests run at the same time, beside everything else.
+    The model loads on the first call, which holds up the whole program for half a second to a second: llama.cpp's
+    binding keeps the interpreter's lock meanwhile (decision 185). Later, up to four requests run at the same time,
+    beside everything else.
     Answers are limited to `DEFAULT_MAX_TOKENS` unless the options say otherwise, and every string and list of
     a JSON answer is bounded, because a small model does not always find an end.
     """
@@ -238,6 +239,13 @@ def _start(path: Path, configure: Callable[[Any], None] | None) -> Server:
     # llama.cpp's threads wait for each other by spinning: as many as there are cores, on a machine that does
     # anything else as well, made the same call 5 to 50 times slower.
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 2) // 2)
+    # What is not done while the model loads does not hold up the program: the first call warms the model up, and
+    # without a graphics card the layers need not be fitted to its memory by a second, trial load.
+    parameters.warmup = False
+    parameters.fit_params = any(
+        device["type"] != xllamacpp.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
+        for device in xllamacpp.get_device_info()
+    )
     parameters.verbosity = -1
     parameters.ui = False
     # llama.cpp opens a port on loopback, which other programs must not use.

@@ -21,9 +21,9 @@ from tactician.loop.output import InvalidOutput, output_type
 from tactician.runs import HandoffError, RunContext, Runnable, RunResult
 from tactician.runs.runnable import need_member
 from tactician.suggestions import suggest_options
+from tactician.text import snake_case
 from tactician.tools import Tool
 from tactician.tools.function import create_arguments_error
-from tactician.tools.tool import snake_case
 from tactician.tools.traits import ToolTraits
 
 T = TypeVar("T", default=object)

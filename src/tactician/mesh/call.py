@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tactician.mesh.messages.message import MeshMessage
 from tactician.mesh.messages.replies import MeshReply, ProgressReport, RequestAcceptance, StatusReport
 
+OnProgress = Callable[[ProgressReport], None]
+
 
 class MeshCall:
     """Request for whose reply somebody waits in this program.
+
+    Args:
+        on_progress: called with each report of progress.
 
     Attributes:
         is_heard: set when the node has accepted or answered the request.
@@ -22,7 +27,8 @@ class MeshCall:
         progress: the progress so far, in words.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_progress: OnProgress | None = None) -> None:
+        self._on_progress = on_progress
         self.is_heard = asyncio.Event()
         self.is_answered = asyncio.Event()
         self.is_reported = asyncio.Event()
@@ -38,6 +44,8 @@ class MeshCall:
                 self.acceptance = message
             case ProgressReport():
                 self.progress = [*self.progress[-99:], message.message]
+                if self._on_progress is not None:
+                    self._on_progress(message)
             case StatusReport():
                 self.status = message
                 self.is_reported.set()
@@ -58,17 +66,17 @@ class Calls:
         return len(self._calls)
 
     @contextmanager
-    def listen(self, request_id: str) -> Iterator[MeshCall]:
+    def listen(self, request_id: str, on_progress: OnProgress | None = None) -> Iterator[MeshCall]:
         """Listen to the messages about a request inside a `with` block."""
-        call = self.open(request_id)
+        call = self.open(request_id, on_progress)
         try:
             yield call
         finally:
             self.close(request_id, call)
 
-    def open(self, request_id: str) -> MeshCall:
+    def open(self, request_id: str, on_progress: OnProgress | None = None) -> MeshCall:
         """Listen to the messages about a request until `close`."""
-        call = MeshCall()
+        call = MeshCall(on_progress)
         self._calls.setdefault(request_id, []).append(call)
         return call
 
@@ -78,6 +86,10 @@ class Calls:
         listeners.remove(call)
         if not listeners:
             del self._calls[request_id]
+
+    def find(self, request_id: str) -> tuple[MeshCall, ...]:
+        """Return those who wait for messages about a request in this program."""
+        return tuple(self._calls.get(request_id, ()))
 
     def note(self, message: MeshMessage) -> bool:
         """Give a message to those who wait for it, and return whether anybody does."""

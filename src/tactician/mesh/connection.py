@@ -23,6 +23,7 @@ from tactician.mesh.messages.message import MeshMessage
 from tactician.mesh.transports.addresses import open_transport
 from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, TransportError
 from tactician.mesh.values import ValueStore
+from tactician.runs import RunContext
 from tactician.runs.context.telemetry import find_trace_parent
 from tactician.stores import DocumentStore
 from tactician.suggestions import suggest_options
@@ -43,12 +44,14 @@ class MeshConnection:
         name: name of the client, which replies to requests are addressed to; a random name by default.
         realm: group of nodes under the same administration.
         key: key of the mesh, or several, newest first, while they are changed: messages are signed with the first.
-        store: store for values that are too large for a message; all nodes of the mesh need the same.
+        store: store for values that are too large for a message; all nodes of the mesh need the same. With Kafka, it
+            has the leases of messages, too.
         webhook_secrets: secrets by their names, with which a node signs the replies that it posts.
         clock: the time.
 
     Attributes:
         instance: id of this connection.
+        url: the address, which may have a password.
         name: the name.
         realm: the realm.
         clock: the time.
@@ -71,11 +74,12 @@ class MeshConnection:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.instance = new_id()
+        self.url = url
         self.name = name or f"client-{self.instance}"
         self.realm = realm
         self.clock = clock
         keys = [key] if isinstance(key, str) else list(key or ())
-        self.transport: Transport = open_transport(url, clock, keys=keys)
+        self.transport: Transport = open_transport(url, clock, keys=keys, store=store)
         self.directory = Directory(clock)
         self.calls = Calls()
         self.values = ValueStore(store)
@@ -94,6 +98,15 @@ class MeshConnection:
     def reply_queue(self) -> str:
         """Queue of the replies to this process."""
         return f"{PRIVATE}{self.instance}"
+
+    def resolve(self, context: RunContext) -> MeshConnection:
+        """Return the connection itself: see `MeshSource`."""
+        return self
+
+    @property
+    def has_keys(self) -> bool:
+        """True when messages are signed."""
+        return self._codec.is_signing
 
     def name_queue(self, node: str, realm: str | None = None) -> str:
         """Return the queue of a node."""
@@ -119,11 +132,15 @@ class MeshConnection:
                 return
             await self.transport.open()
             self._is_open = True
-            # The queue has to exist before anybody sends to it.
-            await self.transport.receive(self.reply_queue, limit=1, lease=_LEASE, wait=0.0)
-            self.spawn(self.receive_from(self.reply_queue, self._take))
-            if self.transport.has_topics:
-                await self._join()
+            try:
+                # The queue has to exist before anybody sends to it.
+                await self.transport.receive(self.reply_queue, limit=1, lease=_LEASE, wait=0.0)
+                self.spawn(self.receive_from(self.reply_queue, self._take))
+                if self.transport.has_topics:
+                    await self._join()
+            except BaseException:
+                await self.aclose()
+                raise
 
     async def _join(self) -> None:
         """Subscribe to the cards, and ask all nodes for theirs."""
@@ -288,6 +305,15 @@ class MeshConnection:
         return self._codec.decode(body)
 
     async def _read_cards(self, is_ready: asyncio.Event) -> None:
+        """Read the cards of the nodes, also while the broker restarts."""
+        while True:
+            try:
+                await self._read_cards_until_broken(is_ready)
+            except TransportError as error:
+                _logger.warning("%s: cards are read later: %s", self.name, error)
+                await self.clock.sleep(_PAUSE)
+
+    async def _read_cards_until_broken(self, is_ready: asyncio.Event) -> None:
         async with self.transport.subscribe(CARDS) as messages:
             is_ready.set()
             async for body in messages:

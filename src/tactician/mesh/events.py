@@ -40,6 +40,25 @@ class RequestAccepted(Event):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RequestProgressed(Event):
+    """The node that works on a request has reported progress.
+
+    Attributes:
+        request_id: id of the request.
+        capability: what is asked for.
+        node: the node.
+        message: the progress, for people.
+        share: share of the work that is done, from 0 to 1, if known.
+    """
+
+    request_id: str
+    capability: str
+    node: str
+    message: str
+    share: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RequestRejected(Event):
     """A node has refused a request.
 

@@ -6,13 +6,12 @@ from collections.abc import Collection
 from datetime import timedelta
 
 from tactician.events.event import new_id
-from tactician.mesh.calls.remote_task import MeshCallOptions, RemoteTaskRunnable
-from tactician.mesh.calls.remote_tools import RemoteTools
+from tactician.mesh.calls.options import MeshCallOptions
+from tactician.mesh.calls.remote_task import RemoteTaskRunnable
+from tactician.mesh.calls.remote_tools import CapabilityQuery, RemoteTools
 from tactician.mesh.calls.requester import Requester
 from tactician.mesh.calls.ticket import Ticket, submit_request
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.directory import LOOK_AROUND
-from tactician.mesh.messages.cards import CapabilityCard
 from tactician.mesh.messages.message import Priority
 from tactician.mesh.messages.requests import Delivery, MeshRequest
 from tactician.runs import RunContext
@@ -47,13 +46,7 @@ class Mesh(MeshConnection):
             on: name of the node; the soonest of those that offer it, by default.
             **options: further fields of `MeshCallOptions`.
         """
-
-        async def find() -> list[CapabilityCard]:
-            target = await Requester(self).find_target(name, None)  # a card is needed, also where the node is named
-            offerings = await self.directory.find(self.realm, name, on or target.node, wait=LOOK_AROUND)
-            return [offering.capability for offering in offerings[:1]]
-
-        return RemoteTools(self, find, MeshCallOptions.create(on=on, **options), name)
+        return RemoteTools(self, CapabilityQuery(name=name), MeshCallOptions.create(on=on, **options))
 
     def catalog(
         self, *, tags: Collection[str] = (), any_tags: Collection[str] = (), kind: str | None = None, **options: object
@@ -66,13 +59,8 @@ class Mesh(MeshConnection):
             kind: `"task"` or `"tool"`; both by default.
             **options: fields of `MeshCallOptions`.
         """
-
-        async def find() -> list[CapabilityCard]:
-            return await self.capabilities(tags=tags, any_tags=any_tags, kind=kind)
-
-        return RemoteTools(
-            self, find, MeshCallOptions.create(**options), ", ".join(sorted({*tags, *any_tags})) or "all"
-        )
+        query = CapabilityQuery(tags=frozenset(tags), any_tags=frozenset(any_tags), kind=kind)
+        return RemoteTools(self, query, MeshCallOptions.create(**options))
 
     async def submit(
         self,

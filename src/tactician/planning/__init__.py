@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from tactician.planning.astar import AStarPlanner as AStarPlanner
     from tactician.planning.budget import PlanningBudget as PlanningBudget
     from tactician.planning.budget import SearchLimitExceeded as SearchLimitExceeded
+    from tactician.planning.estimates import RunEstimate as RunEstimate
+    from tactician.planning.forecast.objectives import Objective as Objective
     from tactician.planning.hybrid import HybridPlanner as HybridPlanner
+    from tactician.planning.model import MEASURED as MEASURED
     from tactician.planning.model import Action as Action
     from tactician.planning.model import Goal as Goal
     from tactician.planning.model import Plan as Plan
@@ -35,8 +38,10 @@ else:
         {
             "tactician.planning.astar": "AStarPlanner",
             "tactician.planning.budget": "PlanningBudget SearchLimitExceeded",
+            "tactician.planning.estimates": "RunEstimate",
+            "tactician.planning.forecast.objectives": "Objective",
             "tactician.planning.hybrid": "HybridPlanner",
-            "tactician.planning.model": "Action Goal Plan",
+            "tactician.planning.model": "MEASURED Action Goal Plan",
             "tactician.planning.utility": "UtilityPlanner",
             "tactician.planning.verdict": "Verdict",
             "tactician.planning.world": "UNKNOWN WorldState",

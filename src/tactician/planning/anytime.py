@@ -11,6 +11,7 @@ from tactician.planning.greedy import GreedySearch, guess_by_relaxed_plan, guess
 from tactician.planning.masks import Masks
 from tactician.planning.numbering import find_best_numbering
 from tactician.planning.search import STEP_BITS, Search
+from tactician.planning.search_trace import SearchMilestone
 from tactician.planning.symmetry import find_symmetries
 
 _PROBE: Final = 4000
@@ -32,16 +33,6 @@ _FAR_OFF: Final = 2
 
 
 @frozen
-class Milestone:
-    """A change of what is known: after how many states and seconds, the least possible cost, and the plan's cost."""
-
-    expansions: int
-    seconds: float
-    bound: int
-    cost: int | None
-
-
-@frozen
 class SearchOutcome:
     """Result of a search: the best plan, a lower bound of the cost of any plan, and the limit that ended it, if any."""
 
@@ -49,7 +40,7 @@ class SearchOutcome:
     bound: int
     limit: Limit | None
     nearest: list[int]
-    milestones: tuple[Milestone, ...]
+    milestones: tuple[SearchMilestone, ...]
 
 
 class AnytimeSearch:
@@ -69,7 +60,7 @@ class AnytimeSearch:
         self._search = Search(masks, weights, start)
         self._others: list[GreedySearch] = []
         self._limit: Limit | None = None
-        self._milestones: list[Milestone] = []
+        self._milestones: list[SearchMilestone] = []
 
     def run(self, known: list[int] | None = None) -> Generator[None, None, SearchOutcome]:
         """Search, and halt after each state.
@@ -211,7 +202,7 @@ class AnytimeSearch:
         search, meter = self._search, self._meter
         bound, cost = search.bound, None if search.weight is None else search.weight >> STEP_BITS
         if not self._milestones or (self._milestones[-1].bound, self._milestones[-1].cost) != (bound, cost):
-            self._milestones.append(Milestone(meter.expansions, meter.seconds, bound, cost))
+            self._milestones.append(SearchMilestone(meter.expansions, meter.seconds, bound, cost))
 
 
 def _even_out(weights: Sequence[int]) -> list[float]:

@@ -30,6 +30,7 @@ def find_forced_plan(masks: Masks, weights: Sequence[int], usable: Sequence[bool
         else:
             open_choices |= fact
         missing &= ~(provided | open_choices)
+    # Only now: a step that was found later may provide a fact that several actions could have provided.
     return None if open_choices & ~provided else arrange(masks, start, forced)
 
 
@@ -50,13 +51,14 @@ def arrange(masks: Masks, start: int, steps: Sequence[int]) -> list[int] | None:
 
 
 def _next_step(masks: Masks, state: int, waiting: Sequence[int]) -> int | None:
-    needs, deletes, destructive, known = masks.needs, masks.deletes, None, None
+    needs, deletes, destructive, facts_needed = masks.needs, masks.deletes, None, None
     for step in waiting:
         if not needs[step] & ~state:
             if not deletes[step]:
-                return step
-            known = known or _find_needs(masks, waiting)
-            needed, shared = known
+                return step  # it destroys nothing, so that no other order can be better
+            facts_needed = facts_needed or _find_needs(masks, waiting)
+            needed, shared = facts_needed
+            # What the step alone needs it may destroy: nobody waits for it afterwards.
             if not deletes[step] & (masks.goal | shared | needed & ~needs[step]):
                 return step
             destructive = step if destructive is None else destructive

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from tactician.frozen import frozen
+from tactician.planning.estimates import RunEstimate
 from tactician.planning.world import WorldState
 
 if TYPE_CHECKING:
     from tactician.diagrams.diagram import Diagram
+    from tactician.planning.forecast.expectation import PlanExpectation
 
+MEASURED: Final[Literal["measured"]] = "measured"
+"""The cost of an action that costs what its earlier runs took."""
 Amount: TypeAlias = float | Callable[[WorldState], float]
 """A number, or a function of the world state the plan starts from."""
 
@@ -30,6 +34,7 @@ class Action:
         cost: finite and not negative, in any unit (the same for all actions); 0 by default. A function is
             evaluated at most once per call of the planner, on the world state the plan starts from
         value: worth of running it in units of cost, finite; 0 by default. A function is treated like a cost
+        estimate: what a run is expected to take, for `Plan.expected`
 
     Raises:
         ValueError: when there is no name, or the cost or the value is not valid; the message names the action
@@ -41,6 +46,7 @@ class Action:
     effects: Mapping[str, bool] = field(default_factory=dict, hash=False)
     cost: Amount = 0.0
     value: Amount = 0.0
+    estimate: RunEstimate | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _check_name(self)
@@ -70,6 +76,12 @@ class Action:
     def is_runnable_in(self, world: WorldState) -> bool:
         """Return True if every precondition holds."""
         return world.satisfies(self.pre)
+
+    def is_independent_of(self, other: Action) -> bool:
+        """Return True if neither action changes what the other needs, or changes otherwise: both may run at once."""
+        if self.effects.keys() & other.pre.keys() or other.effects.keys() & self.pre.keys():
+            return False
+        return all(self.effects[name] == other.effects[name] for name in self.effects.keys() & other.effects.keys())
 
 
 @frozen
@@ -122,6 +134,8 @@ class Plan:
         possible_saving: the most that another plan for the goal could cost less; 0 for a plan that is known to be the
             cheapest
         penalty: the price of the preferences that it breaks
+        max_parallel: number of actions that may run at once
+        keeps_order: True when no action starts before an earlier one has started, so that the plan ends sooner
     """
 
     goal: Goal
@@ -130,6 +144,15 @@ class Plan:
     value: float
     possible_saving: float = 0.0
     penalty: float = 0.0
+    max_parallel: int = 1
+    keeps_order: bool = False
+
+    @property
+    def expected(self) -> PlanExpectation:
+        """What the plan is expected to take: seconds, dollars, the chance of success, the makespan and a timeline."""
+        from tactician.planning.forecast.expectation import expect
+
+        return expect(self.actions, self.max_parallel, keeps_order=self.keeps_order)
 
     @property
     def cost(self) -> float:
@@ -169,7 +192,7 @@ class Plan:
         """Return the rest of the plan, once its first action has run. The value of that action is a number."""
         first = self.actions[0]
         value = self.value if callable(first.value) else self.value - first.value
-        return Plan(self.goal, self.actions[1:], self.costs[1:], value, self.possible_saving, self.penalty)
+        return replace(self, actions=self.actions[1:], costs=self.costs[1:], value=value)
 
     def diagram(self) -> Diagram:
         """Return a drawing of the plan: its steps, and its goal."""

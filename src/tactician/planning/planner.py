@@ -230,6 +230,7 @@ class InquiringPlanner(ABC):
         view = RuledView.of(self.rules, world, offered, history, looks_ahead=self._looks_ahead)
         if view is None:
             return Session(world, self._indexes.index(offered), asks=asks, meter=meter, known=known)
+        # The view has actions of its own, so the last plan is translated before the index looks for its steps.
         index, known = self._indexes.index(view.actions), view.translate(known)
         return Session(view.world, index, asks=asks, meter=meter, known=known, view=view)
 

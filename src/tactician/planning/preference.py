@@ -32,6 +32,7 @@ def exchange(
             ordered = _order(problem.masks, start, changed)
             yield
             if ordered is not None:
+                # From the first step again: an exchange can make one possible that failed before it.
                 steps, position = ordered, -1
                 break
         position += 1
@@ -59,6 +60,7 @@ def canonical_order(masks: Masks, start: int, steps: list[int]) -> list[int]:
     """Run preferred steps as early as the others allow, without swapping two that depend on each other."""
     followers, waits_for = _dependencies(masks, start, steps)
     ready = [(step, position) for position, step in enumerate(steps) if not waits_for[position]]
+    # The preferred action first, and of equal actions the earlier one: the order is the same whatever search found it.
     heapq.heapify(ready)
     ordered: list[int] = []
     while ready:

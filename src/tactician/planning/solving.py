@@ -7,13 +7,14 @@ from dataclasses import replace
 from math import gcd
 
 from tactician.frozen import frozen
-from tactician.planning.anytime import AnytimeSearch, Milestone, SearchOutcome
+from tactician.planning.anytime import AnytimeSearch, SearchOutcome
 from tactician.planning.budget import Limit, PlanningMeter
 from tactician.planning.forced import find_forced_plan, find_undominated
 from tactician.planning.masks import Masks
 from tactician.planning.preference import canonical_order, exchange
 from tactician.planning.problem import COST_BITS, PlanningProblem
 from tactician.planning.search import STEP_BITS
+from tactician.planning.search_trace import SearchMilestone
 
 
 @frozen
@@ -32,7 +33,7 @@ class Solution:
     bound: int | None = None
     limit: Limit | None = None
     nearest: Sequence[int] = ()
-    milestones: tuple[Milestone, ...] = ()
+    milestones: tuple[SearchMilestone, ...] = ()
 
 
 def solve(

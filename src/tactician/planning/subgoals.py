@@ -46,12 +46,13 @@ def _propagate(masks: Masks, start: int) -> dict[int, int]:
             for need in bits_of(label):
                 label |= before[need]
             for fact in bits_of(adds[action] & ~start):
-                earlier_goals = before.get(fact)
-                merged = label if earlier_goals is None else earlier_goals & label
-                if merged != earlier_goals:
+                earlier_label = before.get(fact)
+                merged = label if earlier_label is None else earlier_label & label
+                if merged != earlier_label:
                     before[fact] = merged
                     changed |= fact
                     reached |= fact
+        # Only actions that need a fact whose label has shrunk: labels never grow, so that this ends.
         waiting = dict.fromkeys(action for fact in bits_of(changed) for action in masks.needers.get(fact, ()))
     return before
 

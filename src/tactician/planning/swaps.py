@@ -40,6 +40,7 @@ class SwapFinder:
                 for mine, its in self._pair(action, swap[fact]):
                     if swap.get(mine) == its:
                         continue
+                    # A fact with two partners is no symmetry; to give up here keeps the search as small as the swap.
                     if not {mine, its}.isdisjoint(places) or mine in swap or its in swap:
                         return None
                     swap[mine] = its

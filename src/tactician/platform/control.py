@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -24,10 +25,14 @@ from tactician.stores.document import Lease
 from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
+    from tactician.planning.forecast.experience import Experience
+    from tactician.platform.experience import ExperienceReader, Measured
     from tactician.platform.views.reader import RunReader
     from tactician.platform.views.recorded_events import RecordedEvent
     from tactician.platform.views.runs import RunTree, RunView
     from tactician.platform.views.steps import RunComparison, StepView
+    from tactician.process.deciding.experience import ExperienceTable
+    from tactician.process.idle import IdleProcess
     from tactician.trace import Trace
 
 _NOTHING: Mapping[str, Response] = MappingProxyType({})
@@ -128,6 +133,26 @@ class RunControl:
             StoredStateError: when what is stored cannot be read.
         """
         return await self._reader.tree(run_id)
+
+    async def experience(self, name: str, agent: str | None = None) -> Experience:
+        """Return the experience with the runs of an action: runs, success, seconds, dollars, and the same by model.
+
+        Args:
+            name: name of the action.
+            agent: name of its agent; every action of this name by default.
+        """
+        return (await self.read_experience(self.services.clock.time())).find(name, agent)
+
+    async def list_experience(self) -> list[Measured]:
+        """Return the experience with all actions, and, of runs in a store, with tools and models."""
+        return await self._experience.list_all(self.services.clock.time(), self._list_unstored())
+
+    async def read_experience(self, now: float) -> ExperienceTable:
+        """Return the experience with the actions that had ended at a time, in seconds since the epoch."""
+        return await self._experience.read(now, self._list_unstored())
+
+    def _list_unstored(self) -> list[AgentProcess | IdleProcess]:
+        return [] if self.services.is_durable else self._lookup.processes.all()
 
     async def events(self, run_id: str) -> tuple[RecordedEvent, ...]:
         """Return the events that the steps of a run and of the runs inside it have kept, oldest first.
@@ -389,6 +414,12 @@ class RunControl:
         if oldest is None:
             raise ConfigurationError("Say which runs are to be deleted, as in prune(timedelta(days=30)).")
         return await RunStore(self.services.store).prune(oldest.total_seconds())
+
+    @cached_property
+    def _experience(self) -> ExperienceReader:
+        from tactician.platform.experience import ExperienceReader
+
+        return ExperienceReader(self.services.store)
 
     @property
     def _reader(self) -> RunReader:

@@ -20,8 +20,9 @@ from tactician.process import Export, ProcessError
 from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.process.state.goals import GoalSpec
 from tactician.runs import RunContext, Runnable, RunStatus
+from tactician.text import snake_case
 from tactician.tools import Tool
-from tactician.tools.tool import describe_result, snake_case
+from tactician.tools.tool import describe_result
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 

@@ -37,6 +37,7 @@ from tactician.tools.groups import ToolSource, list_groups
 from tactician.tools.provider import OpenProviders
 
 if TYPE_CHECKING:
+    from tactician.planning import Objective
     from tactician.planning.rules import Rule
     from tactician.platform.conversations.answering import Requests
     from tactician.platform.conversations.conversations import Conversations
@@ -65,6 +66,8 @@ class Platform(RegisteredAgents, RunControl):
             `ToolGroup` is made of.
         retention: age at which workers delete runs that have ended; they stay for ever by default.
         planning: limits of each decision of a planner; by default, those in `tactician.toml`.
+        objective: what plans are to save, where neither a process nor its agent says; as in `tactician.toml` by
+            default.
         clock: time of runs, timeouts, deadlines, pauses and events; a `FakeClock` in tests.
         rules: rules of `tactician.planning.rules` that all agents keep. A rule holds for each agent that has an
             action, a tool or a task that the rule speaks of.
@@ -82,6 +85,7 @@ class Platform(RegisteredAgents, RunControl):
         tool_groups: Iterable[ToolGroup] | Mapping[str, ToolSource] = (),
         retention: timedelta | None = None,
         planning: PlanningBudget | None = None,
+        objective: Objective | None = None,
         clock: Clock = SYSTEM_CLOCK,
         rules: Sequence[Rule] = (),
     ) -> None:
@@ -96,7 +100,7 @@ class Platform(RegisteredAgents, RunControl):
             MemoryStore(clock=clock) if store is None else store,
             clock,
             EventBus(on_event),
-            *(() if planning is None else (PlanningSettings(planning),)),
+            *(() if planning is None and objective is None else (PlanningSettings(planning, objective),)),
         )
         services.is_durable = store is not None
         if rules:
@@ -117,6 +121,7 @@ class Platform(RegisteredAgents, RunControl):
         self.retention = retention
         own_goals = ToolGroup(GOALS, lambda: self.goal_tools(remote=False), description=_GOALS)
         self.tool_groups.add([own_goals, *list_groups(tool_groups)])
+        services.find(PlanningSettings).read_experience = self.read_experience
         settings = find_settings()
         memory = None if settings is None else settings.platform.memory
         self._idle_messages = REMEMBERED_MESSAGES if memory is None else memory.messages

@@ -28,8 +28,9 @@ from tactician.platform.supervised_agents import is_supervised_agent, list_super
 from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.runs import Runnable
 from tactician.runs.progress.record import RunRecord
+from tactician.runs.reporting import agent_id
 from tactician.suggestions import did_you_mean
-from tactician.tools.tool import snake_case
+from tactician.text import snake_case
 
 GOALS: Final = "goals"
 """Name of the tool group of all exported goals."""
@@ -259,12 +260,6 @@ def _as_one(errors: list[DeclarationError]) -> DeclarationError:
         return errors[0]
     problems = [f"{error.subject}: {problem}" for error in errors for problem in error.problems]
     return DeclarationError(", ".join(error.subject for error in errors), problems)
-
-
-def agent_id(agent: Runnable) -> str:
-    """Return the id of an agent: its own, else its name in snake case."""
-    given_id = getattr(agent, "id", None)
-    return given_id if isinstance(given_id, str) and given_id else snake_case(agent.name)
 
 
 def _check_free(agent: Runnable, others: Iterable[Runnable], reserved: Iterable[str]) -> None:

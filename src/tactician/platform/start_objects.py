@@ -11,8 +11,8 @@ from tactician.llm.model import JsonSchema
 from tactician.process import UserInput
 from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.process.state.goals import GoalSpec
+from tactician.text import snake_case
 from tactician.tools.function import create_arguments_error
-from tactician.tools.tool import snake_case
 
 _CLOSED = ConfigDict(extra="forbid")
 

@@ -162,6 +162,9 @@ class Driver:
             state.end(ProcessStatus.TERMINATED, limit)
             return ()
         self._activity = _PLANNING
+        if selector.refusal is not None:
+            state.end(ProcessStatus.TERMINATED, selector.refusal)
+            return ()
         selector.follow(plan)
         reviewer = self._execution.reviewer
         if reviewer is not None and (reviewer.review(plan) or state.status is not ProcessStatus.RUNNING):

@@ -16,6 +16,7 @@ from tactician.process.state.events import ProcessEnded, ProcessStarted
 from tactician.process.state.state import ProcessState, ProcessStatus
 from tactician.runs import RunKilledError
 from tactician.runs.user import ConversationId
+from tactician.text import snake_case
 
 
 class ProcessRunner:
@@ -161,6 +162,8 @@ class ProcessRunner:
             goals=goals,
             trace_parent=context.trace_parent,
             conversation_id=None if conversation is None else conversation.id,
+            agent_id=snake_case(agent.name),
+            description=agent.description,
         )
         try:
             await self._saver.begin()

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from tactician.prompts.contributors import PromptContributor
 from tactician.suggestions import suggest_options
+from tactician.text import snake_case
 from tactician.tools import Tool, as_tool
 from tactician.tools.selection import RenamedTool
-from tactician.tools.tool import snake_case
 from tactician.tools.toolbox import ToolLike, find_declared_tools
 
 _MARK = 6

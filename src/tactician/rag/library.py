@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import time
 from typing import Final, Self, TypeAlias, TypeVar, overload
 
 from tactician.errors import ConfigurationError
+from tactician.llm.embeddings.model import Vector
 from tactician.rag.addresses import open_chunk_store
 from tactician.rag.chunk_store import ChunkStore, DocumentRecord, RankedChunk, StoreStatistics
 from tactician.rag.chunking import DEFAULT_CHUNKING, Chunking, split_document
@@ -224,9 +225,9 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
         """Return the section around a chunk, or the section or document around a section, or `None`."""
         return await self.store.zoom_out(id, where=where)
 
-    async def _report(self, searching: Awaitable[SequenceT], query: str, top_k: int) -> SequenceT:
+    async def _report(self, searching: Awaitable[SearchResults], query: str, top_k: int) -> SearchResults:
         """Await a search with events before and after it, so that traces show it."""
-        return await report_retrieval(searching, repr(self.store), query, limit=top_k)
+        return await report_retrieval(searching, repr(self.store), query, limit=top_k, name=_name_hits)
 
     async def _search(self, query: str, top_k: int, threshold: float, where: Filter) -> SearchResults:
         results = await self._find_words(parse_question(query), top_k, threshold, where)
@@ -292,14 +293,19 @@ class VectorLibrary(Library, VectorSearch):
         return await self._read(_select(ranked, top_k, threshold), SearchMethod.VECTOR, {SearchMethod.VECTOR: ranked})
 
     async def _find_nearest(self, query: str, top_k: int, where: Filter) -> Sequence[RankedChunk]:
+        return await self.store.find_nearest(*await self._embed(query), top_k, where)
+
+    async def _embed(self, query: str) -> tuple[str, Vector]:
         await self.embedder.embed_chunks()
-        model, vector = await self.embedder.embed_query(query)
-        return await self.store.find_nearest(model, vector, top_k, where)
+        return await self.embedder.embed_query(query)
 
     async def _search(self, query: str, top_k: int, threshold: float, where: Filter) -> SearchResults:
         candidates = max(_CANDIDATES, top_k)
+        # The vectors come first: behind the words, the thread of the database would look at them when it is done with
+        # the words. Now vectors are compared beside the search for words.
+        model, vector = await self._embed(query)
         nearest, words = await asyncio.gather(
-            self._find_nearest(query, candidates, where),
+            self.store.find_nearest(model, vector, candidates, where),
             self.store.find_words(parse_question(query), candidates, where),
         )
         rankings = {SearchMethod.VECTOR: nearest, SearchMethod.TEXT: words}
@@ -318,3 +324,7 @@ def _select(ranked: Sequence[RankedChunk], top_k: int, threshold: float) -> list
     """Return the best chunks, with scores that are no less than 0 and no more than 1."""
     bounded = (RankedChunk(number, max(0.0, min(1.0, score))) for number, score in ranked[:top_k])
     return [each for each in bounded if each.score >= threshold]
+
+
+def _name_hits(results: SearchResults) -> Iterable[tuple[str, str]]:
+    return ((hit.id, hit.uri) for hit in results)

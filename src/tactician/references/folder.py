@@ -20,7 +20,7 @@ from tactician.references.entry_fields import EntryPath
 from tactician.suggestions import suggest_options
 from tactician.text import replace_surrogates
 from tactician.tools import tool
-from tactician.tools.builtin.workspace import Workspace
+from tactician.tools.builtin.confined_folder import ConfinedFolder
 from tactician.tools.selection import matches_name
 
 _MOST_FILES: Final = 5_000
@@ -47,7 +47,7 @@ class FolderReference(LlmReference):
     patterns: tuple[str, ...] = _EVERYTHING
 
     @abstractmethod
-    def open_folder(self) -> Workspace:
+    def open_folder(self) -> ConfinedFolder:
         """Return the folder.
 
         Raises:
@@ -158,11 +158,11 @@ class LocalDirectory(FolderReference):
         return replace(self, usage_notes=notes)
 
     @cached_property
-    def _workspace(self) -> Workspace:
-        return Workspace(self.path)
+    def _workspace(self) -> ConfinedFolder:
+        return ConfinedFolder(self.path)
 
     @override
-    def open_folder(self) -> Workspace:
+    def open_folder(self) -> ConfinedFolder:
         return self._workspace
 
 

@@ -14,7 +14,7 @@ from tactician.errors import ConfigurationError, ToolError
 from tactician.references.folder import FolderReference
 from tactician.references.git import DEFAULT_SCHEMES, RepositoryAddress, fetch_repository, find_cache_folder
 from tactician.suggestions import suggest_options
-from tactician.tools.builtin.workspace import Workspace
+from tactician.tools.builtin.confined_folder import ConfinedFolder
 
 _EVERYTHING: Final = ("*",)
 
@@ -56,7 +56,7 @@ class GitRepository(FolderReference):
     timeout: float = field(default=60.0, repr=False)
     notes: str = field(default="", init=False)
     _address: RepositoryAddress = field(init=False, repr=False, compare=False)
-    _folders: list[Workspace] = field(default_factory=list, init=False, repr=False, compare=False)
+    _folders: list[ConfinedFolder] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         address = RepositoryAddress.parse(
@@ -68,14 +68,14 @@ class GitRepository(FolderReference):
         object.__setattr__(self, "notes", notes.strip())
 
     @override
-    def open_folder(self) -> Workspace:
+    def open_folder(self) -> ConfinedFolder:
         if not self._folders:
             cache = find_cache_folder() if self.cache is None else self.cache.absolute()
             try:
                 folder = fetch_repository(self._address, cache, self.timeout)
             except ConfigurationError as error:
                 raise ToolError(str(error)) from error
-            self._folders.append(Workspace(folder))
+            self._folders.append(ConfinedFolder(folder))
         return self._folders[0]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 from tactician.llm import Usage
@@ -20,10 +20,25 @@ from tactician.runs.outcomes.result import RunResult
 from tactician.runs.outcomes.status import RunStatus
 from tactician.runs.outcomes.suspension import find_suspension
 from tactician.runs.user import ConversationId
-from tactician.text import describe_error
+from tactician.text import describe_error, snake_case
 from tactician.trace import Recorder
 
 T = TypeVar("T")
+
+
+class Named(Protocol):
+    """Anything with a name, such as a `Runnable`."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        ...
+
+
+def agent_id(agent: Named) -> str:
+    """Return the id of an agent: its own, else its name in snake case."""
+    given_id = getattr(agent, "id", None)
+    return given_id if isinstance(given_id, str) and given_id else snake_case(agent.name)
 
 
 class WithUsage(Protocol):
@@ -40,7 +55,12 @@ SequenceT = TypeVar("SequenceT", bound=Sequence[object])
 
 
 async def report_run(
-    running: Awaitable[RunResult[T]], context: RunContext, kind: str, *, is_resumed: bool = False
+    running: Awaitable[RunResult[T]],
+    context: RunContext,
+    kind: str,
+    runnable: Named | None,
+    *,
+    is_resumed: bool = False,
 ) -> RunResult[T]:
     """Await a run, with an event before and after it. Without listeners, callers await the run itself.
 
@@ -48,6 +68,7 @@ async def report_run(
         running: the run.
         context: its context.
         kind: kind of Runnable.
+        runnable: the Runnable, if the run is of a single one.
         is_resumed: true when it continues after a pause.
     """
     with context.enter():  # those who listen learn from the context whose run it is
@@ -60,6 +81,8 @@ async def report_run(
             trace_parent=context.trace_parent,
             place=place,
             conversation_id=None if conversation is None else conversation.id,
+            agent_id="" if runnable is None else agent_id(runnable),
+            description=getattr(runnable, "own_description", ""),
         )
     now = context.clock.monotonic
     began = now()
@@ -119,6 +142,7 @@ async def report_retrieval(
     *,
     limit: int | None = None,
     context: RunContext | None = None,
+    name: Callable[[SequenceT], Iterable[tuple[str, str]]] | None = None,
 ) -> SequenceT:
     """Await a search for documents, with an event before and after it, so that traces show it.
 
@@ -128,6 +152,7 @@ async def report_retrieval(
         query: text that is searched for.
         limit: largest number of documents.
         context: context of the run that it is part of; the context of the code that runs by default.
+        name: returns the id and the address of each document.
     """
     run = context or RunContext.current()
     if not run.is_observed:
@@ -141,7 +166,8 @@ async def report_retrieval(
         seconds, failure = now() - began, describe_error(error)
         run.emit(RetrievalEnded, source=source, documents=0, seconds=seconds, error=failure)
         raise
-    run.emit(RetrievalEnded, source=source, documents=len(documents), seconds=now() - began)
+    found = () if name is None else tuple(name(documents))
+    run.emit(RetrievalEnded, source=source, documents=len(documents), seconds=now() - began, found=found)
     return documents
 
 

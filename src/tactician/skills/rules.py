@@ -9,7 +9,7 @@ from typing import Final
 
 from tactician.errors import ToolError
 from tactician.skills.front_matter import FrontMatter, FrontMatterError, FrontValue, split_front_matter
-from tactician.tools.builtin.workspace import Workspace
+from tactician.tools.builtin.confined_folder import ConfinedFolder
 
 FIELDS: Final = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 FILE_NAMES: Final = ("SKILL.md", "skill.md")
@@ -44,7 +44,7 @@ def read_skill_file(file: Path) -> str:
         FrontMatterError: when it cannot be read, or is too long.
     """
     try:
-        content, size = Workspace(file.parent).read(file.name, 0, MAX_SKILL_FILE)
+        content, size = ConfinedFolder(file.parent).read(file.name, 0, MAX_SKILL_FILE)
         if size > MAX_SKILL_FILE:
             raise FrontMatterError(f"{file.name} has {size} bytes; {MAX_SKILL_FILE} are allowed")
         return content.decode().replace("\r\n", "\n").replace("\r", "\n")

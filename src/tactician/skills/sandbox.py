@@ -68,13 +68,20 @@ def build_sandboxed_command(
         limits: its limits.
     """
     bwrap = shutil.which("bwrap") or "bwrap"
-    network = ("--share-net", *_bind(_NETWORK_FILES)) if limits.network else ()
+    network = ("--share-net", *bind_read_only(_NETWORK_FILES)) if limits.network else ()
     writable = _mount(limits.files // 2, WORK_FOLDER) if work is None else ("--bind", str(work), WORK_FOLDER)
     return (
         *(bwrap, "--unshare-all", *network, "--die-with-parent", "--new-session", "--cap-drop", "ALL"),
         *("--hostname", "sandbox", "--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin"),
         *("--setenv", "HOME", WORK_FOLDER, "--setenv", "LANG", "C.UTF-8"),
-        *("--ro-bind", "/usr", "/usr", *_list_roots(), *_bind(("/etc/alternatives",)), *_bind(_list_python())),
+        *(
+            "--ro-bind",
+            "/usr",
+            "/usr",
+            *list_roots(),
+            *bind_read_only(("/etc/alternatives",)),
+            *bind_read_only(_list_python()),
+        ),
         *("--proc", "/proc", "--dev", "/dev", *_mount(limits.files // 4, "/dev/shm"), "--remount-ro", "/dev"),
         *(*_mount(limits.files // 4, "/tmp"), *writable, "--ro-bind", str(skill), SKILL_FOLDER),
         *("--remount-ro", "/", "--chdir", WORK_FOLDER, "--"),  # the root is in memory, too
@@ -98,7 +105,7 @@ def _list_python() -> tuple[str, ...]:
     return () if folder == "/usr" or folder.startswith("/usr/") else (folder,)
 
 
-def _list_roots() -> Iterator[str]:
+def list_roots() -> Iterator[str]:
     """Yield the options for the folders that are links into `/usr` on most systems."""
     for root in map(Path, _ROOTS):
         if root.is_symlink():
@@ -107,6 +114,7 @@ def _list_roots() -> Iterator[str]:
             yield from ("--ro-bind", str(root), str(root))
 
 
-def _bind(paths: Sequence[str]) -> Iterator[str]:
+def bind_read_only(paths: Sequence[str]) -> Iterator[str]:
+    """Yield the options for paths that are shown where they are, as far as they are there."""
     for path in paths:
         yield from ("--ro-bind-try", path, path)

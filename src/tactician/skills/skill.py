@@ -14,7 +14,7 @@ from tactician.errors import ToolError
 from tactician.skills.front_matter import FrontMatter, FrontMatterError, FrontValue, read_front_matter
 from tactician.skills.rules import FILE_NAMES, find_skill_file, read_skill_file
 from tactician.suggestions import suggest_options
-from tactician.tools.builtin.workspace import Workspace
+from tactician.tools.builtin.confined_folder import ConfinedFolder
 
 ResourceKind: TypeAlias = Literal["scripts", "references", "assets"]
 RESOURCE_KINDS: Final[tuple[ResourceKind, ...]] = get_args(ResourceKind)
@@ -47,9 +47,9 @@ class Skill:
     metadata: FrontMatter = field(default_factory=dict)
 
     @property
-    def workspace(self) -> Workspace:
+    def workspace(self) -> ConfinedFolder:
         """The folder, which no path leaves."""
-        return Workspace(self.folder)
+        return ConfinedFolder(self.folder)
 
     def read_instructions(self) -> str:
         """Return the instructions, as they are now.

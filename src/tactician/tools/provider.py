@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Protocol
 
 from tactician.tools.tool import Tool
+
+
+class Closable(Protocol):
+    """Object with something to close, such as a connection."""
+
+    async def aclose(self) -> None:
+        """Close it."""
+        ...
 
 
 class ToolProvider(ABC):
@@ -20,12 +29,12 @@ class ToolProvider(ABC):
 
 
 class OpenProviders:
-    """Providers whose tools the runs of a platform have loaded; the platform closes them."""
+    """Providers and connections that the runs of a platform have opened; the platform closes them."""
 
     def __init__(self) -> None:
-        self._open: dict[ToolProvider, None] = {}
+        self._open: dict[Closable, None] = {}
 
-    def add(self, provider: ToolProvider) -> None:
+    def add(self, provider: Closable) -> None:
         """Remember a provider that is to be closed."""
         self._open[provider] = None
 

@@ -13,9 +13,10 @@ from tactician.errors import DeclarationError
 from tactician.frozen import frozen
 from tactician.llm.model import ToolSpec
 from tactician.runs import Input, RunContext, Runnable
+from tactician.text import snake_case
 from tactician.tools.artifacts import deliver_result
 from tactician.tools.function import create_arguments_error, remove_titles
-from tactician.tools.tool import Tool, ToolOutput, snake_case
+from tactician.tools.tool import Tool, ToolOutput
 
 
 @frozen

@@ -94,10 +94,3 @@ def describe_result(value: object) -> str:
 def is_tool_name(name: str) -> bool:
     """Return whether every provider takes the name of a tool."""
     return re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) is not None
-
-
-def snake_case(name: str, prefix: str = "") -> str:
-    """Return `code_writer` for `Code Writer` and `CodeWriter`: a tool name that every provider accepts."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    plain = re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")
-    return f"{prefix}{plain or 'agent'}"[:64]

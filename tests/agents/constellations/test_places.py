@@ -28,7 +28,7 @@ from tactician.llm import ModelRequest
 from tactician.llm.request_adapter import adapt_request
 from tactician.loop import ToolReturned, TurnStarted
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools.tool import snake_case
+from tactician.text import snake_case
 from tests.agents.constellations.support import says, surroundings
 from tests.support.rules import Refused
 from tests.support.strict_servers import SITES

@@ -11,7 +11,7 @@ import pytest
 from tactician import (
     Ensemble,
     InProcessMemory,
-    MemoryReflections,
+    InProcessReflections,
     Platform,
     Reflection,
     RunStatus,
@@ -131,7 +131,7 @@ class TestWriting:
             seen.append(await texts(memory))
 
         task = Task("T", handler=lambda _: "done", memory=["project"], reflect=Reflection(strategy=look))
-        await Ensemble("E", [task], memory=memory, reflections=MemoryReflections()).run()
+        await Ensemble("E", [task], memory=memory, reflections=InProcessReflections()).run()
         assert seen == [["done"]]
 
     async def test_tasks_of_one_run_read_what_those_before_wrote(self) -> None:
@@ -157,7 +157,7 @@ class TestHierarchy:
             Task("Report", id="report", memory=["week"], reflect=Reflection(strategy=strategy)),
         ]
         return Ensemble(
-            "E", tasks, model=model, workflow=Workflow.HIERARCHICAL, memory=memory, reflections=MemoryReflections()
+            "E", tasks, model=model, workflow=Workflow.HIERARCHICAL, memory=memory, reflections=InProcessReflections()
         )
 
     async def test_the_manager_reads_what_the_tasks_would_and_its_answer_is_kept_for_the_last_one(self) -> None:
@@ -190,7 +190,7 @@ class TestHierarchy:
     async def test_reflection_on_a_task_without_an_output_of_its_own_is_a_mistake(self) -> None:
         tasks = [Task("A", reflect=True, handler=str), Task("B", reflect=True)]
         ensemble = Ensemble(
-            "E", tasks, model=ScriptedModel(), workflow=Workflow.HIERARCHICAL, reflections=MemoryReflections()
+            "E", tasks, model=ScriptedModel(), workflow=Workflow.HIERARCHICAL, reflections=InProcessReflections()
         )
         with pytest.raises(EnsembleDefinitionError, match="only the last task has an output") as caught:
             await ensemble.check()
@@ -216,7 +216,7 @@ class TestMistakes:
         with pytest.raises(EnsembleDefinitionError, match="names a scope twice"):
             Task("T", memory=["a", "a"])
         with pytest.raises(EnsembleDefinitionError, match="is not a memory, such as SqlMemory"):
-            Ensemble("E", [Task("T")], memory=MemoryReflections())  # type: ignore[arg-type]
+            Ensemble("E", [Task("T")], memory=InProcessReflections())  # type: ignore[arg-type]
 
 
 class Down(MemoryStore):
@@ -256,7 +256,7 @@ class Site:
     def __init__(self) -> None:
         self.runs = JsonStore()
         self.documents = SlowStore()
-        self.reflections = MemoryReflections()
+        self.reflections = InProcessReflections()
         self.memory = ScopedMemory(self.documents, SCOPES)
         self.reflected: list[str] = []
         self.models: list[ScriptedModel] = []

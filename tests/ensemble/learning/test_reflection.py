@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tactician import Agent, Ensemble, MemoryReflections, Phase, PhaseDecision, PhaseReview, Reflection, Task
+from tactician import Agent, Ensemble, InProcessReflections, Phase, PhaseDecision, PhaseReview, Reflection, Task
 from tactician.ensemble import (
     EnsembleDefinitionError,
     ReflectionInput,
@@ -42,7 +42,7 @@ class TestTaskReflection:
 
     async def test_after_a_task_is_completed_a_model_reviews_whether_its_instructions_could_be_improved(self) -> None:
         model = ScriptedModel("Five trends.", NOTES)
-        ensemble = Ensemble("E", [Task(DESCRIPTION, reflect=True)], model=model, reflections=MemoryReflections())
+        ensemble = Ensemble("E", [Task(DESCRIPTION, reflect=True)], model=model, reflections=InProcessReflections())
         result = await ensemble.run()
         assert result.raw == "Five trends."
         assert len(model.calls) == 2
@@ -52,7 +52,7 @@ class TestTaskReflection:
 
     async def test_improvements_are_stored_and_stand_in_the_prompt_of_later_runs(self) -> None:
         model = ScriptedModel("1", NOTES, "2", {}, "3", {})
-        task, store = Task(DESCRIPTION, reflect=True), MemoryReflections()
+        task, store = Task(DESCRIPTION, reflect=True), InProcessReflections()
         ensemble = Ensemble("E", [task], model=model, reflections=store)
         await ensemble.run()
         await ensemble.run()
@@ -68,7 +68,7 @@ class TestTaskReflection:
         task = Task(DESCRIPTION, expected_output="Trends", reflect=True)
         before = {name: getattr(task, name) for name in ("description", "expected_output", "id", "identity")}
         model = ScriptedModel("1", notes, "2", {})
-        ensemble = Ensemble("E", [task], model=model, reflections=MemoryReflections())
+        ensemble = Ensemble("E", [task], model=model, reflections=InProcessReflections())
         await ensemble.run()
         result = await ensemble.run()
         assert before == {name: getattr(task, name) for name in before}
@@ -76,7 +76,7 @@ class TestTaskReflection:
         assert prompt_of(model, 2).endswith(f"## Task\n\n{DESCRIPTION}\n\n## Expected Output\n\nTrends")
 
     async def test_the_same_store_in_other_ensembles_keeps_the_reflections(self) -> None:
-        task, store = Task(DESCRIPTION, reflect=suggest(TIME_RANGE, None)), MemoryReflections()
+        task, store = Task(DESCRIPTION, reflect=suggest(TIME_RANGE, None)), InProcessReflections()
         await Ensemble("First", [task], model=ScriptedModel("1"), reflections=store).run()
         model = ScriptedModel("2")
         await Ensemble("Second", [task], model=model, reflections=store).run()
@@ -93,7 +93,7 @@ class TestPhaseReview:
 
     async def test_a_task_can_have_both_a_phase_review_and_reflection(self) -> None:
         decisions = iter([PhaseDecision.retry("Too long."), PhaseDecision.approve(), PhaseDecision.approve()])
-        model, store = ScriptedModel("long", "short", "again"), MemoryReflections()
+        model, store = ScriptedModel("long", "short", "again"), InProcessReflections()
         task = Task("Write", reflect=Reflection(strategy=lambda review: f"Note on {review.output}."))
         phase = Phase("writing", [task], review=PhaseReview(lambda _: next(decisions)))
         ensemble = Ensemble("E", phases=[phase], model=model, reflections=store)
@@ -131,7 +131,7 @@ class TestLifecycle:
             steps.append("reflection")
 
         task = Task("T", handler=work, output_guardrails=[check], reflect=Reflection(strategy=reflect))
-        ensemble = Ensemble("E", [task], reflections=MemoryReflections())
+        ensemble = Ensemble("E", [task], reflections=InProcessReflections())
         await ensemble.run(context=over(listener=lambda event: _note(event, steps)))
         assert steps == ["task", "guardrail", "reflection", "TaskReflected", "TaskCompleted"]
 
@@ -142,7 +142,7 @@ class TestLifecycle:
         calls: list[ReflectionInput] = []
         task = Task("T", handler=fail, reflect=Reflection(strategy=calls.append))
         with pytest.raises(TaskFailedError):
-            await Ensemble("E", [task], reflections=MemoryReflections()).run()
+            await Ensemble("E", [task], reflections=InProcessReflections()).run()
         assert calls == []
 
     async def test_if_guardrails_reject_the_output_reflection_does_not_fire(self) -> None:
@@ -154,7 +154,7 @@ class TestLifecycle:
             reflect=Reflection(strategy=calls.append),
         )
         with pytest.raises(TaskFailedError):
-            await Ensemble("E", [task], reflections=MemoryReflections()).run()
+            await Ensemble("E", [task], reflections=InProcessReflections()).run()
         assert calls == []
 
     async def test_reflection_fires_once_on_the_output_that_is_accepted_in_the_end(self) -> None:
@@ -166,11 +166,11 @@ class TestLifecycle:
             output_guardrails=[lambda text: passed() if text == "good" else retry("bad")],
             reflect=Reflection(strategy=lambda review: seen.append(review.output)),
         )
-        await Ensemble("E", [task], reflections=MemoryReflections()).run()
+        await Ensemble("E", [task], reflections=InProcessReflections()).run()
         assert seen == ["good"]
 
     async def test_each_run_loads_reflects_and_stores(self) -> None:
-        store, task = MemoryReflections(), Task(DESCRIPTION, reflect=suggest("one", "two", "three"))
+        store, task = InProcessReflections(), Task(DESCRIPTION, reflect=suggest("one", "two", "three"))
         ensemble = Ensemble("E", [task], model=ScriptedModel("1", "2", "3"), reflections=store)
         clock = FakeClock()
         for _ in range(3):
@@ -188,7 +188,7 @@ class TestLifecycle:
         task = Task(
             "Write about {topic}", id="write", expected_output="{n} words", reflect=Reflection(strategy=strategy)
         )
-        ensemble = Ensemble("E", [task], model=ScriptedModel("a", "b"), reflections=MemoryReflections())
+        ensemble = Ensemble("E", [task], model=ScriptedModel("a", "b"), reflections=InProcessReflections())
         await ensemble.run({"topic": "frogs", "n": 5})
         await ensemble.run({"topic": "newts", "n": 6})
         assert seen[0] == ReflectionInput("write", "Write about frogs", "5 words", "a")
@@ -198,7 +198,7 @@ class TestLifecycle:
     async def test_a_handler_sees_the_reflections(self) -> None:
         seen: list[tuple[TaskReflection, ...]] = []
         task = Task("T", handler=lambda t: seen.append(t.reflections), reflect=suggest("note", None))
-        ensemble = Ensemble("E", [task], reflections=MemoryReflections())
+        ensemble = Ensemble("E", [task], reflections=InProcessReflections())
         await ensemble.run()
         await ensemble.run()
         assert [[one.suggestions for one in found] for found in seen] == [[], [("note",)]]
@@ -206,13 +206,13 @@ class TestLifecycle:
 
 class TestIdentity:
     async def test_tasks_with_the_same_description_share_their_reflections(self) -> None:
-        store, model = MemoryReflections(), ScriptedModel("1", "2")
+        store, model = InProcessReflections(), ScriptedModel("1", "2")
         await Ensemble("A", [Task(DESCRIPTION, reflect=suggest(TIME_RANGE))], model=model, reflections=store).run()
         await Ensemble("B", [Task(DESCRIPTION, reflect=suggest(None))], model=model, reflections=store).run()
         assert TIME_RANGE in prompt_of(model, 1)
 
     async def test_the_description_counts_before_its_templates_are_filled_in(self) -> None:
-        store, model = MemoryReflections(), ScriptedModel("1", "2")
+        store, model = InProcessReflections(), ScriptedModel("1", "2")
         task = Task("Write about {topic}", reflect=suggest("Short sentences.", None))
         ensemble = Ensemble("E", [task], model=model, reflections=store)
         await ensemble.run({"topic": "frogs"})
@@ -226,7 +226,7 @@ class TestIdentity:
         assert Task("Write", id="w").identity == Task("Something else", id="w").identity == "w"
 
     async def test_a_task_whose_description_has_changed_begins_anew_unless_it_has_an_id(self) -> None:
-        store, model = MemoryReflections(), ScriptedModel(*"1234")
+        store, model = InProcessReflections(), ScriptedModel(*"1234")
         for task_id, (old, new) in {"": ("A", "B"), "w": ("C", "D")}.items():
             first, second = Task(old, id=task_id, reflect=suggest("note")), Task(new, id=task_id, reflect=suggest(None))
             await Ensemble("E", [first], model=model, reflections=store).run()
@@ -234,7 +234,7 @@ class TestIdentity:
         assert [HEADING in prompt_of(model, call) for call in range(4)] == [False, False, False, True]
 
     async def test_the_reflections_on_a_task_can_be_cleared(self) -> None:
-        store, task = MemoryReflections(), Task("T", handler=lambda _: 1, reflect=suggest("note"))
+        store, task = InProcessReflections(), Task("T", handler=lambda _: 1, reflect=suggest("note"))
         await Ensemble("E", [task], reflections=store).run()
         await store.clear(task.identity)
         assert await store.load(task.identity) == []
@@ -243,7 +243,7 @@ class TestIdentity:
 class TestPrompt:
     async def prompt_after(self, *reflections: TaskReflection, limit: int | None = None) -> str:
         """The prompt of a task on which these reflections are stored, oldest first."""
-        store, model, clock = MemoryReflections(), ScriptedModel("done"), FakeClock()
+        store, model, clock = InProcessReflections(), ScriptedModel("done"), FakeClock()
         settings = Reflection(max_reflections=limit, strategy=lambda _: None)
         task = Task(DESCRIPTION, context=[], reflect=settings)
         for reflection in reflections:
@@ -282,7 +282,7 @@ class TestPrompt:
         assert all(f"- note {n}." in prompt for n in range(30))
 
     async def test_with_max_reflections_5_only_the_5_newest_are_used_and_older_ones_stay_in_the_store(self) -> None:
-        store, model = MemoryReflections(), ScriptedModel("done")
+        store, model = InProcessReflections(), ScriptedModel("done")
         task = Task(DESCRIPTION, reflect=Reflection(max_reflections=5, strategy=lambda _: None))
         for number in range(8):
             await store.store(task.identity, TaskReflection(suggestions=(f"note {number}.",)))
@@ -316,14 +316,14 @@ class TestPrompt:
 class TestStrategy:
     async def reflect(self, settings: bool | Reflection, *steps: object) -> list[TaskReflection]:
         """The reflections after a run in which the model takes these steps after its answer."""
-        store, task = MemoryReflections(), Task("T", expected_output="O", reflect=settings)
+        store, task = InProcessReflections(), Task("T", expected_output="O", reflect=settings)
         model = ScriptedModel("done", *steps)
         await Ensemble("E", [task], model=model, reflections=store).run(context=over())
         model.assert_exhausted()
         return await store.load(task.identity)
 
     async def test_the_default_strategy_asks_the_model_of_the_task(self) -> None:
-        model, other, store = ScriptedModel("done", {"observations": ["o"]}), ScriptedModel(), MemoryReflections()
+        model, other, store = ScriptedModel("done", {"observations": ["o"]}), ScriptedModel(), InProcessReflections()
         task = Task("T", agent=Agent(role="Writer", model=model), reflect=True)
         await Ensemble("E", [task], model=other, reflections=store).run()
         (reflection,) = await store.load(task.identity)
@@ -373,7 +373,7 @@ class TestFailures:
     ) -> tuple[list[TaskReflected], Sequence[TaskReflection]]:
         """The events and the reflections of a run that has to succeed."""
         events: list[Event] = []
-        task, reflections = Task("T", reflect=settings), store or MemoryReflections()
+        task, reflections = Task("T", reflect=settings), store or InProcessReflections()
         model = ScriptedModel("done", *steps)
         context = RunContext.over(model, events.append, clock=FakeClock())
         ensemble = Ensemble("E", [task], reflections=reflections, budget=budget)
@@ -439,7 +439,7 @@ class TestSelection:
     async def test_tasks_without_it_are_unaffected_and_the_store_is_asked_for_others_only(self) -> None:
         asked: list[str] = []
 
-        class Noting(MemoryReflections):
+        class Noting(InProcessReflections):
             async def load(self, identity: str) -> list[TaskReflection]:
                 asked.append(f"load {identity}")
                 return await super().load(identity)
@@ -461,7 +461,7 @@ class TestSelection:
     async def test_reflection_adds_one_model_call_for_each_task_and_run(self) -> None:
         model = ScriptedModel(*["answer", {}] * 4)
         tasks = [Task("A", reflect=True), Task("B", reflect=True)]
-        ensemble = Ensemble("E", tasks, model=model, reflections=MemoryReflections())
+        ensemble = Ensemble("E", tasks, model=model, reflections=InProcessReflections())
         for _ in range(2):
             await ensemble.run()
         assert len(model.calls) == 8
@@ -469,7 +469,7 @@ class TestSelection:
     async def test_its_usage_counts_to_the_run_and_not_to_the_output(self) -> None:
         def run(*, reflect: bool) -> Ensemble:
             return Ensemble(
-                "E", [Task("T", reflect=reflect)], model=ScriptedModel("done", {}), reflections=MemoryReflections()
+                "E", [Task("T", reflect=reflect)], model=ScriptedModel("done", {}), reflections=InProcessReflections()
             )
 
         plain, reflecting = await run(reflect=False).run(), await run(reflect=True).run()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tactician import Ensemble, MemoryReflections, Reflection, Scope, SqlMemory, SqlReflections, Task
+from tactician import Ensemble, InProcessReflections, Reflection, Scope, SqlMemory, SqlReflections, Task
 from tactician.ensemble import ReflectionStore, TaskReflection
 from tactician.ensemble.learning.reflection_stores import ReflectionLog
 from tactician.errors import ConfigurationError, StoredStateError
@@ -155,7 +155,7 @@ async def test_a_damaged_reflection_is_an_error_and_fails_no_task(change: Callab
 @pytest.mark.parametrize("keep_last", [0, -1, 1_001])
 def test_a_store_keeps_1_to_1_000_reflections_on_a_task(keep_last: int) -> None:
     with pytest.raises(ConfigurationError, match="keep_last must be between 1 and 1000"):
-        MemoryReflections(keep_last=keep_last)
+        InProcessReflections(keep_last=keep_last)
 
 
 def test_passwords_are_not_shown() -> None:
@@ -163,8 +163,8 @@ def test_passwords_are_not_shown() -> None:
 
 
 async def test_a_store_in_memory_ends_with_the_program_and_one_in_a_file_does_not(address: str) -> None:
-    await MemoryReflections().store("t", note("lost"))
-    assert await texts(MemoryReflections()) == []
+    await InProcessReflections().store("t", note("lost"))
+    assert await texts(InProcessReflections()) == []
     first = SqlReflections(address)
     await first.store("t", note("kept"))
     await first.aclose()

@@ -8,7 +8,7 @@ import pytest
 
 from tactician import (
     Ensemble,
-    MemoryReflections,
+    InProcessReflections,
     Platform,
     Reflection,
     Review,
@@ -34,7 +34,7 @@ class Desk:
     def __init__(self, *answers: str) -> None:
         self.model = ScriptedModel(*answers)
         self.memory = ScopedMemory(MemoryStore(), {"project": Scope()})
-        self.reflections = MemoryReflections()
+        self.reflections = InProcessReflections()
         self.reflected: list[str] = []
         self.runs = JsonStore()
 

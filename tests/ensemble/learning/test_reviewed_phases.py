@@ -11,8 +11,8 @@ import pytest
 from tactician import (
     Agent,
     Ensemble,
+    InProcessReflections,
     Loop,
-    MemoryReflections,
     Phase,
     PhaseReview,
     Platform,
@@ -36,7 +36,7 @@ class Notebook:
 
     def __init__(self) -> None:
         self.memory = ScopedMemory(MemoryStore(), {"project": Scope()})
-        self.reflections = MemoryReflections()
+        self.reflections = InProcessReflections()
 
     def task(self, name: str) -> Task:
         """A task that counts its attempts, writes to the memory and is reflected on."""

@@ -6,7 +6,18 @@ import json
 
 import pytest
 
-from tactician import Agent, Platform, UserInput, achieves_goal, action, approve, ask_human, planned_agent
+from tactician import (
+    Agent,
+    ParallelAgents,
+    Platform,
+    UserInput,
+    achieves_goal,
+    action,
+    approve,
+    ask_human,
+    planned_agent,
+)
+from tactician.agents import PlannedAgent
 from tactician.process import ProcessOptions
 from tactician.service import AgentService
 from tactician.stores import MemoryStore
@@ -114,3 +125,32 @@ async def test_a_request_names_its_conversation_after_a_restart(traces: Traces) 
     await second.respond(result.run_id, result.pending[0].id, approve())
     spans = traces.named("invoke_agent Clerk")
     assert {attributes(span).get("gen_ai.conversation.id") for span in spans} == {"c-4"}
+    assert {attributes(span).get("gen_ai.agent.id") for span in spans} == {"clerk"}
+
+
+async def test_runs_name_the_id_and_the_description_of_their_agent(traces: Traces) -> None:
+    platform = Platform(ScriptedModel("hi", "ho"), on_event=traces.listener())
+    inner = Agent("Front Desk", id="desk-1", description="greets guests, sk-abcdefghijklmnop1234567890abcd")
+    assert Agent("A", instructions="secret").own_description == ""  # it is content
+    await ParallelAgents("All Desks", [inner], description="many").run("x", context=platform.context())
+    desk, group = (attributes(traces.named(f"invoke_agent {name}")[0]) for name in ("Front Desk", "All Desks"))
+    assert (desk["gen_ai.agent.id"], desk["gen_ai.agent.description"]) == ("desk-1", "greets guests, ***")
+    assert (group["gen_ai.agent.id"], group["gen_ai.agent.description"]) == ("all_desks", "many")
+
+
+async def test_processes_name_the_id_and_the_description_of_their_agent(traces: Traces) -> None:
+    platform = Platform(ScriptedModel(), on_event=traces.listener()).register(Greeter())
+    await platform.start("Greeter", UserInput("x"))
+    await PlannedAgent(Greeter()).run("x", context=platform.context())
+    spans = [attributes(span) for span in traces.named("invoke_agent Greeter")]
+    assert [(span["gen_ai.agent.id"], span["gen_ai.agent.description"]) for span in spans] == [
+        ("greeter", "greets")
+    ] * 2
+
+
+async def test_a_run_names_its_agent_in_another_program(traces: Traces) -> None:
+    store, desk = MemoryStore(), Agent("Desk", description="greets guests")
+    run_id = await Platform(ScriptedModel(), store=store).register(desk).enqueue("Desk", "hello")
+    await Platform(ScriptedModel("hi"), store=store, on_event=traces.listener()).register(desk).resume(run_id)
+    span = attributes(traces.named("invoke_agent Desk")[0])
+    assert (span["gen_ai.agent.id"], span["gen_ai.agent.description"]) == ("desk", "greets guests")

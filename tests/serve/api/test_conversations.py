@@ -56,7 +56,10 @@ async def test_an_ensemble_says_which_values_it_takes(kind: str) -> None:
     }
     assert '"audience"' in json.dumps(document["paths"][runs])
     assert [answer.status_code for answer in refused] == [422, 422, 422]
-    assert "needs a value for 'audience': write an object" in refused[1].json()["error"]["message"]
+    said = [answer.json()["error"]["message"] for answer in refused]
+    assert "needs a value for 'audience': write an object" in said[1]
+    assert "needs values for 'topic' and 'audience': write an object" in said[0]
+    assert said[0] == said[2]
 
 
 async def test_agents_are_drawn() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -20,7 +20,9 @@ _ARGUMENTS = (
     "--disable-sync",
     "--no-first-run",
 )
-expect.set_options(timeout=30_000)  # milliseconds; a machine may stand still for some seconds
+PATIENCE: Final = 30_000
+"""Milliseconds that a page may take for anything: a machine may stand still for some seconds."""
+expect.set_options(timeout=PATIENCE)
 OpenPage: TypeAlias = Callable[..., Page]
 """Opens a view of the dashboard in a browser of its own."""
 
@@ -55,7 +57,7 @@ def open_page(office: Office, chromium: Browser) -> Iterator[OpenPage]:
         context = chromium.new_context(
             viewport={"width": width, "height": height}, locale="en-GB", timezone_id="UTC", color_scheme="light"
         )
-        context.set_default_timeout(8000)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))

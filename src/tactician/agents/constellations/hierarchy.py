@@ -64,6 +64,7 @@ class HierarchicalAgents(BaseRunnable[T_co]):
         ]
         if problems:
             raise DeclarationError(f"HierarchicalAgents {self.name!r}", problems)
+        self.own_description = description or ""
         self.description = description or executive.description
         self.executive = executive
         self.departments = dict(departments)

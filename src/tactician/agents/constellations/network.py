@@ -100,6 +100,7 @@ class AgentNetwork(BaseRunnable[T_co]):
         self.synthesizer = synthesizer
         self.max_rounds = max_rounds
         self.concurrent = concurrent
+        self.own_description = description or ""
         self.description = description or f"a discussion between {', '.join(peer.name for peer in peers)}"
 
     def __repr__(self) -> str:
@@ -216,7 +217,7 @@ class Broadcast(BaseRunnable[str]):
 
     def __init__(self, network: AgentNetwork) -> None:
         self.name = f"{network.name} (broadcast)"
-        self.description = network.description
+        self.description, self.own_description = network.description, network.own_description
         self.trace = network.trace
         self.network = network
 

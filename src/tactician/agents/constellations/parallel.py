@@ -45,6 +45,7 @@ class ParallelAgents(BaseRunnable[T_co]):
         need_members(f"ParallelAgents {name!r}", "members", members)
         self.name = name
         self.members = tuple(members)
+        self.own_description = description or ""
         self.description = description or f"{', '.join(member.name for member in members)}, all at once"
 
     def __repr__(self) -> str:
@@ -111,7 +112,7 @@ class FirstOf(BaseRunnable[T_co]):
 
     def __init__(self, group: ParallelAgents[T_co]) -> None:
         self.name = f"{group.name} (first)"
-        self.description = group.description
+        self.description, self.own_description = group.description, group.own_description
         self.trace = group.trace
         self.group = group
 
@@ -158,7 +159,7 @@ class Synthesis(BaseRunnable[T_co]):
 
     def __init__(self, group: ParallelAgents, synthesizer: Runnable[T_co]) -> None:
         self.name = f"{group.name} (synthesis)"
-        self.description = group.description
+        self.description, self.own_description = group.description, group.own_description
         self.trace = group.trace
         self.group = group
         self.synthesizer = synthesizer

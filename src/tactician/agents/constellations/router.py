@@ -65,6 +65,7 @@ class RouterAgent(BaseRunnable[T_co]):
         if fallback is not None:
             need_member(f"RouterAgent {name!r}", "fallback", fallback)
         self.name = name
+        self.own_description = description or ""
         self.description = description or "; ".join(routes)
         self.routes = dict(routes)
         self.fallback = fallback

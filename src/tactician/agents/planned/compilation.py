@@ -26,7 +26,7 @@ from tactician.agents.planned.validation import (
 )
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
-from tactician.planning import Action, Goal, PlanningBudget
+from tactician.planning import MEASURED, Action, Goal, PlanningBudget
 from tactician.planning.model import Amount
 from tactician.process import AgentProcess, Blackboard, OperationContext, ProcessHandle, UserInput
 from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec, StuckHandler
@@ -36,6 +36,7 @@ from tactician.process.state.goals import GoalSpec
 from tactician.process.stored_types import list_stored_names, type_name
 
 if TYPE_CHECKING:
+    from tactician.planning import Objective
     from tactician.planning.rules import Rule
     from tactician.planning.ruling.progress import RuleBook
 
@@ -49,6 +50,7 @@ def compile_classes(
     planner: Planner | str,
     *,
     planning: PlanningBudget | None = None,
+    objective: Objective | None = None,
     rules: tuple[Rule, ...] = (),
     needs_goal: bool,
 ) -> PlannedAgentSpec:
@@ -60,7 +62,7 @@ def compile_classes(
         DeclarationError: with every mistake.
     """
     problems = [
-        *validate_agent(description, planner, planning),
+        *validate_agent(description, planner, planning, objective),
         *(problem for source in sources for problem in validate_resolvers(source.resolvers)),
     ]
     declared = read_declarations(sources, problems)
@@ -78,6 +80,7 @@ def compile_classes(
     spec = replace(
         _Compiler(declared, words).build_spec(name, description, planner, _build_stuck_handler(sources)),
         planning=planning,
+        objective=objective,
         rule_book=book,
     )
 
@@ -86,7 +89,14 @@ def compile_classes(
 
     def read_again(rules: tuple[Rule, ...]) -> PlannedAgentSpec:
         return compile_classes(
-            sources, name, description, planner, planning=planning, rules=rules, needs_goal=needs_goal
+            sources,
+            name,
+            description,
+            planner,
+            planning=planning,
+            objective=objective,
+            rules=rules,
+            needs_goal=needs_goal,
         )
 
     return LateClasses.attach(_supervise(spec) if planner is Planner.SUPERVISOR else spec, read_again)
@@ -158,7 +168,7 @@ class _Compiler:
                 action.name,
                 needs,
                 {name: effects[name] for name in needed if name in effects},
-                _build_amount(declared.cost, action.cost_method),
+                _build_amount(0.0 if declared.cost == MEASURED else declared.cost, action.cost_method),
                 _build_amount(declared.value, action.value_method),
             ),
             declared.description or action.summary,
@@ -180,6 +190,7 @@ class _Compiler:
             is_serial=_is_serial(action) or bool(words.get_promises(action)),
             is_sure=set(needed).isdisjoint(self._flow.find_uncertain_effects(action, effects)),
             trigger=declared.trigger,
+            is_measured=declared.cost == MEASURED,
         )
 
     def _is_observable(self, condition: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from tactician import planning
 from tactician.frozen import frozen
@@ -75,7 +75,7 @@ class ActionDeclaration:
     post: tuple[str, ...]
     can_rerun: bool
     clear_blackboard: bool
-    cost: float
+    cost: float | Literal["measured"]
     value: float
     cost_method: str | None
     value_method: str | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeGuard, TypeVar, overload
+from typing import Literal, TypeGuard, TypeVar, overload
 
 from tactician.agents.planned.declarations import (
     ACTION,
@@ -37,7 +37,7 @@ def action(
     post: Sequence[str] = (),
     can_rerun: bool = False,
     clear_blackboard: bool = False,
-    cost: float = 0.0,
+    cost: float | Literal["measured"] = 0.0,
     value: float = 0.0,
     cost_method: str | None = None,
     value_method: str | None = None,
@@ -60,7 +60,7 @@ def action(
     post: Sequence[str] = (),
     can_rerun: bool = False,
     clear_blackboard: bool = False,
-    cost: float = 0.0,
+    cost: float | Literal["measured"] = 0.0,
     value: float = 0.0,
     cost_method: str | None = None,
     value_method: str | None = None,
@@ -82,7 +82,7 @@ def action(
         post: conditions that are true once it has run; not so when it returns `None` though it declares a type.
         can_rerun: allow several runs in a process.
         clear_blackboard: remove everything except the result from the blackboard; then other actions may run again.
-        cost: relative cost, usually 0 to 1.
+        cost: relative cost, usually 0 to 1; `MEASURED` for what its earlier runs took, see `ProcessOptions.objective`.
         value: relative value of running it, usually 0 to 1.
         cost_method: the name of a `@cost` method, instead of `cost`.
         value_method: the name of a `@cost` method, instead of `value`.

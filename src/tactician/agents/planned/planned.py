@@ -27,6 +27,7 @@ from tactician.suggestions import suggest_options
 from tactician.tools.signature import find_caller_namespace
 
 if TYPE_CHECKING:
+    from tactician.planning import Objective
     from tactician.planning.rules import Rule
 
 C = TypeVar("C", bound=type)
@@ -134,6 +135,7 @@ def planned_agent(
     name: str | None = None,
     planner: Planner | str = Planner.GOAP,
     planning: PlanningBudget | None = None,
+    objective: Objective | None = None,
     rules: Sequence[Rule] = (),
     resolvers: Mapping[type, Provide] | None = None,
     references: Sequence[LlmReference] = (),
@@ -147,6 +149,7 @@ def planned_agent(
     name: str | None = None,
     planner: Planner | str = Planner.GOAP,
     planning: PlanningBudget | None = None,
+    objective: Objective | None = None,
     rules: Sequence[Rule] = (),
     resolvers: Mapping[type, Provide] | None = None,
     references: Sequence[LlmReference] = (),
@@ -164,6 +167,8 @@ def planned_agent(
         name: the class's name by default.
         planner: the planning algorithm: a `Planner`, or its value, as in `"utility"`.
         planning: limits of each decision of the planner; the limits of the platform by default.
+        objective: what its plans are to save: `Objective.TIME`, `DOLLARS`, `COST` or weights; the declared costs by
+            default.
         rules: rules that each run keeps, and preferences, of `tactician.planning.rules`.
         resolvers: functions that fill parameters of these types, instead of the blackboard.
         references: references for the models of all actions.
@@ -187,7 +192,7 @@ def planned_agent(
             setattr(owner, member, members[member])
         source = Source(owner, namespace, resolvers or {}, contributors=parts)
         declared = AgentDeclaration(
-            owner, label, purpose, planner, planning, tuple(rules), source, added, _find_result_type(owner)
+            owner, label, purpose, planner, planning, objective, tuple(rules), source, added, _find_result_type(owner)
         )
         setattr(owner, DECLARED, declared)
         return owner

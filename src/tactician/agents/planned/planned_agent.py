@@ -40,7 +40,7 @@ from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     from tactician.diagrams.diagram import Diagram
-    from tactician.planning import Plan
+    from tactician.planning import Objective, Plan
     from tactician.planning.rules import Rule
     from tactician.process.agent.what_if import Fallback
 
@@ -58,6 +58,7 @@ class AgentDeclaration:
     description: str
     planner: Planner | str
     planning: PlanningBudget | None
+    objective: Objective | None
     rules: tuple[Rule, ...]
     source: Source
     added: frozenset[str]
@@ -74,6 +75,7 @@ class AgentDeclaration:
                 self.description,
                 self.planner,
                 planning=self.planning,
+                objective=self.objective,
                 rules=self.rules,
                 needs_goal=needs_goal,
             )
@@ -122,7 +124,7 @@ class PlannedAgent(BaseRunnable[T_co]):
         self.instance = instance
         self._spec = declared.spec(instance)
         self.name = self._spec.name
-        self.description = self._spec.description
+        self.description = self.own_description = self._spec.description
 
     @classmethod
     def of(cls, spec: PlannedAgentSpec) -> Self:
@@ -244,7 +246,9 @@ class PlannedAgent(BaseRunnable[T_co]):
 
         prepared, limits = self.prepare_context(context), self.budget if budget is None else budget
         messages, working = (None, work) if conversation is None else (messages_of(input), work_in)
-        return await start_run(self.name, messages, prepared, limits, working, kind=PROCESS_KIND, prepare=prepare)
+        return await start_run(
+            self.name, messages, prepared, limits, working, kind=PROCESS_KIND, prepare=prepare, runnable=self
+        )
 
     @suggest_options
     def run_sync(

@@ -14,7 +14,7 @@ from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclaration, Planner
 from tactician.agents.planned.methods import NOT, ActionMethod, Declarations
 from tactician.agents.planned.unreachable import find_unreachable, suggest_similar
-from tactician.planning import PlanningBudget
+from tactician.planning import MEASURED, PlanningBudget
 from tactician.planning.expressions import PREFIX, is_expression
 from tactician.process import ActionRetryPolicy, Export
 from tactician.process.objects import get_state_declaration
@@ -31,7 +31,7 @@ _NAMES: Final = {
 }
 
 
-def validate_agent(description: object, planner: object, planning: object) -> Iterator[str]:
+def validate_agent(description: object, planner: object, planning: object, objective: object) -> Iterator[str]:
     """Yield the mistakes in the declaration of `@planned_agent`."""
     if not _is_text(description):
         yield f"the description is {description!r}; say what the agent is for, as others choose it by that"
@@ -40,6 +40,11 @@ def validate_agent(description: object, planner: object, planning: object) -> It
         yield f"there is no planner {planner!r}; use one of {planner_names}"
     if not isinstance(planning, PlanningBudget | None):
         yield f"planning is {planning!r}; write planning=PlanningBudget(time=5.0)"
+    if objective is not None:
+        from tactician.planning import Objective
+
+        if not isinstance(objective, Objective):
+            yield f"objective is {objective!r}; write objective=Objective.DOLLARS"
 
 
 def validate_resolvers(resolvers: Mapping[type, object]) -> Iterator[str]:
@@ -63,8 +68,8 @@ def validate_settings(action: ActionMethod) -> Iterator[str]:
 
 
 def _validate_values(declared: ActionDeclaration) -> Iterator[str]:
-    if not (_is_number(cost := declared.cost) and cost >= 0):
-        yield f"the cost is {cost!r}; it must be a number from 0 up"
+    if (cost := declared.cost) != MEASURED and not (_is_number(cost) and cost >= 0):
+        yield f"the cost is {cost!r}; it must be a number from 0 up, or MEASURED"
     if not _is_number(value := declared.value):
         yield f"the value is {value!r}; it must be a number"
     if not isinstance(retry := declared.retry, ActionRetryPolicy | None):

@@ -19,9 +19,10 @@ from tactician.process import OperationContext
 from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state.state import ActionRun
 from tactician.runs import RunContext
+from tactician.text import snake_case
 from tactician.tools import Tool
 from tactician.tools.function import create_arguments_error
-from tactician.tools.tool import describe_result, snake_case
+from tactician.tools.tool import describe_result
 from tactician.tools.traits import ToolTraits
 
 BINDING = "made by the supervisor"

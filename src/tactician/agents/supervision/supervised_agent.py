@@ -25,7 +25,7 @@ from tactician.process.board.looks import IsSet
 from tactician.process.objects import DEFAULT_BINDING
 from tactician.process.state.goals import GoalSpec
 from tactician.runs import TurnLimitError
-from tactician.tools.tool import snake_case
+from tactician.text import snake_case
 from tactician.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:

@@ -63,7 +63,7 @@ def export_ensemble(ensemble: Ensemble, exporter: Exporter) -> EnsembleBlueprint
     """Return the blueprint of an ensemble."""
     values = {
         "name": ensemble.name,
-        "description": ensemble.description if ensemble.description != ensemble.default_description else None,
+        "description": ensemble.own_description or None,
         "trace_metadata": export_trace(ensemble.trace),
         **_list_team_fields(ensemble, exporter),
         **_list_run_fields(ensemble, exporter),

@@ -33,7 +33,7 @@ def export_group(group: Group, exporter: Exporter, export_task: ExportTask) -> G
     """
     values: dict[str, object] = {
         "id": group.id,
-        "description": group.description if group.description != group.default_description else None,
+        "description": group.own_description or None,
         "context": None if group.own_context is None else tuple(task.id for task in group.own_context),
     }
     match group:

@@ -14,7 +14,7 @@ from tactician.blueprint.builder import Builder
 from tactician.blueprint.ensembles.functions import export_object, find_object
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.schema_base import Name, Part, Positive, Seconds, part_or
-from tactician.ensemble import InProcessMemory, MemoryReflections, ReflectionStore, Scope, SqlMemory, SqlReflections
+from tactician.ensemble import InProcessMemory, InProcessReflections, ReflectionStore, Scope, SqlMemory, SqlReflections
 from tactician.ensemble.learning.scoped_memory import ScopedMemory
 from tactician.grammar import add_article
 from tactician.secrets import has_secret
@@ -93,7 +93,7 @@ def build_reflections(part: ReflectionsPart | str | None, builder: Builder) -> R
     part_builder = builder.at("reflections")
     settings: dict[str, Any] = {} if part.keep_last is None else {"keep_last": part.keep_last}
     if part.store is None and part.store_env_var is None:
-        return part_builder.attempt(lambda: MemoryReflections(**settings), "keepLast")
+        return part_builder.attempt(lambda: InProcessReflections(**settings), "keepLast")
     if (address := _find_address(part, part_builder)) is None:
         return None
     return part_builder.attempt(lambda: SqlReflections(address, **settings), "store")
@@ -102,9 +102,9 @@ def build_reflections(part: ReflectionsPart | str | None, builder: Builder) -> R
 def export_reflections(store: ReflectionStore | None, exporter: Exporter) -> ReflectionsPart | str | None:
     """Return the part of a store of reflections."""
     part_exporter = exporter.at("reflections")
-    if type(store) is not MemoryReflections and type(store) is not SqlReflections:
+    if type(store) is not InProcessReflections and type(store) is not SqlReflections:
         return export_object(store, "the store", part_exporter)
-    keep_last = store.keep_last if store.keep_last != MemoryReflections().keep_last else None
+    keep_last = store.keep_last if store.keep_last != InProcessReflections().keep_last else None
     address = _export_address(store.address, part_exporter) if isinstance(store, SqlReflections) else {}
     return part_exporter.make(ReflectionsPart, {**address, "keep_last": keep_last})
 

@@ -79,6 +79,9 @@ class TaskPart(TaskItemPart, ModelFieldsPart, ToolFieldsPart):
     type: Literal["task"] | None = None
     id: Name | None = None
     description: Name
+    role: Name | None = None
+    goal: Name | None = None
+    background: Name | None = None
     agent: NamedNode | None = None
     context: tuple[Name, ...] | None = None
     handler: HandlerItem | None = None

@@ -78,9 +78,9 @@ def _detect_below(root: Path) -> Iterator[ProjectPart]:
 def _detect_here(folder: ProjectFolder) -> Iterator[ProjectPart]:
     """Yield the parts with their root in a folder. A Makefile is one only where nothing else is."""
     groups = (*_EXCLUSIVE, *((detector,) for detector in _INDEPENDENT))
-    found = [part for group in groups if (part := next(filter(None, (d(folder) for d in group)), None)) is not None]
-    yield from found
-    if not found and (part := detect_make(folder)) is not None:
+    parts = [part for group in groups if (part := next(filter(None, (d(folder) for d in group)), None)) is not None]
+    yield from parts
+    if not parts and (part := detect_make(folder)) is not None:
         yield part
 
 

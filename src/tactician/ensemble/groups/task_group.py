@@ -62,6 +62,7 @@ class TaskGroup(Composite[T_co], EnsembleRunnable[T_co]):
         self.name = shorten(id)
         self._parts = dict(zip(parts, as_tasks(parts.values()), strict=True))
         self.own_context = None if context is None else as_tasks(context)
+        self.own_description = description or ""
         self.description = description or self.default_description
         mistakes = [*self._find_part_mistakes(), *self._find_mistakes()]
         if problems := [Problem(path, message) for path, message in mistakes]:
@@ -186,7 +187,7 @@ class GroupRunnable(BaseRunnable[object], Generic[G]):
 
     def __init__(self, group: G, jobs: Mapping[str, Assignment]) -> None:
         self.name = group.name
-        self.description = group.description
+        self.description, self.own_description = group.description, group.own_description
         self.group = group
         self.jobs = jobs
 

@@ -84,7 +84,7 @@ class ReflectionLog(ReflectionStore):
 
 
 @suggest_options
-class MemoryReflections(ReflectionLog):
+class InProcessReflections(ReflectionLog):
     """Store of reflections that ends with the program, for development and tests.
 
     Args:

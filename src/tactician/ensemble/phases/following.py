@@ -9,7 +9,7 @@ from tactician.ensemble.phases.events import PhaseFailed
 from tactician.ensemble.phases.plan import PhasePlan
 from tactician.ensemble.phases.running import PhaseRuns
 from tactician.ensemble.values.early_exit import EarlyExit
-from tactician.ensemble.values.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
+from tactician.ensemble.values.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError, describe_cause
 from tactician.ensemble.values.results import EnsembleResult, ExitReason, PhaseOutput, get_end
 from tactician.ensemble.values.task_output import TaskOutput
 from tactician.ensemble.work.environment import TaskEnvironment
@@ -141,14 +141,15 @@ def _create_error(
         if (reason := outcomes.skipped.get(planned.name)) is not None:
             skipped |= {task.id: reason for task in planned.phase.own_tasks}
     result = _create_result(outputs, plan, completed, skipped, duration, context, ExitReason.FAILED)
-    reasons = "; ".join(f"phase {phase!r}: {describe_error(error)}" for phase, error in outcomes.failed.items())
+    places = ((f"phase {phase!r}", error) for phase, error in outcomes.failed.items())
+    reasons = "; ".join(f"{place}: {describe_cause(place, error)}" for place, error in places)
     counts = f"{len(outcomes.completed)} completed, {len(outcomes.skipped)} skipped"
     message = (
         f"{name}: {len(outcomes.failed)} of {format_count(len(plan.phases), 'phase')} failed ({counts}): {reasons}"
     )
     first = errors[0] if errors else None
     parts = (message, result, completed, failed, skipped)
-    raised = TaskFailedError(*parts)
+    raised = TaskFailedError(*parts, cause=(name, reasons))
     if isinstance(first, PhaseReviewError):
         raised = PhaseReviewError(*parts, phase=first.phase, review=first.review)
     raised.is_final = any(map(is_final, errors))

@@ -28,6 +28,7 @@ class TaskFailedError(RunError):
         completed: the outputs of completed tasks, by task id.
         failed: the errors of failed tasks, by task id.
         skipped: the reasons why other tasks did not run, by task id.
+        cause: who failed and why, for the error of a run around this run; `None` where only the message says it.
     """
 
     def __init__(
@@ -37,8 +38,10 @@ class TaskFailedError(RunError):
         completed: Mapping[str, TaskOutput],
         failed: Mapping[str, Exception],
         skipped: Mapping[str, str],
+        *,
+        cause: tuple[str, str] | None = None,
     ) -> None:
-        result.failed = {task_id: describe_error(error) for task_id, error in failed.items()}
+        result.failed = {task_id: describe_cause(name_task(task_id), error) for task_id, error in failed.items()}
         statuses = [
             get_end_status(error) for error in failed.values()
         ]  # a limit ends the run, whatever else has failed
@@ -47,7 +50,23 @@ class TaskFailedError(RunError):
         self.completed = completed
         self.failed = failed
         self.skipped = skipped
+        self.cause = cause
         self.is_final = any(map(is_final, failed.values()))
+
+
+def name_task(task_id: str) -> str:
+    """Return how errors name a task."""
+    return f"task {task_id!r}"
+
+
+def describe_cause(place: str, error: Exception) -> str:
+    """Return why something failed at a place, such as `task 'Write'`, without what the error repeats of the place."""
+    if isinstance(error, TaskFailedError) and error.cause is not None:
+        name, reasons = error.cause
+        return reasons if place in (name, name_task(name)) else f"{name}: {reasons}"
+    text = describe_error(error)
+    _, repeated, message = text.partition(f": {place}: ")
+    return message if repeated and text.startswith(f"{type(error).__name__}{repeated}") else text
 
 
 class CompositeError(RunError):

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from tactician.ensemble.tasks.workflows import Workflow
 from tactician.ensemble.values.early_exit import EarlyExit
-from tactician.ensemble.values.errors import TaskFailedError
+from tactician.ensemble.values.errors import TaskFailedError, describe_cause, name_task
 from tactician.ensemble.values.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.values.results import COMPLETED, FAILED, EnsembleResult, ExitReason, get_end
 from tactician.ensemble.values.task_output import TaskOutput
@@ -23,7 +23,6 @@ from tactician.ensemble.work.task_reviews import NO_REVIEWS, ReviewSettings
 from tactician.flow.steps import ErrorPolicy
 from tactician.runs import RunContext
 from tactician.runs.outcomes.suspension import Suspended
-from tactician.text import describe_error
 
 TaskErrorPolicy: TypeAlias = Literal["fail_fast", "continue"]
 NO_LIMIT: Final[AbstractAsyncContextManager[object]] = nullcontext()
@@ -147,8 +146,9 @@ def _create_result(
 
 
 def _create_error(name: str, result: EnsembleResult, failed: Mapping[str, Exception]) -> TaskFailedError:
-    reasons = "; ".join(f"task {task_id!r}: {describe_error(error)}" for task_id, error in failed.items())
+    places = ((name_task(task_id), error) for task_id, error in failed.items())
+    reasons = "; ".join(f"{place}: {describe_cause(place, error)}" for place, error in places)
     completed = {output.task_id: output for output in result.task_outputs}
     counts = f"{len(completed)} completed, {len(result.skipped)} skipped"
     message = f"{name}: {len(failed)} failed ({counts}): {reasons}"
-    return TaskFailedError(message, result, completed, failed, result.skipped)
+    return TaskFailedError(message, result, completed, failed, result.skipped, cause=(name, reasons))

@@ -14,6 +14,8 @@ from tactician.integrations.otel.conventions import (
     ACTION,
     ACTION_OUTPUTS,
     AGENT,
+    AGENT_DESCRIPTION,
+    AGENT_ID,
     CONVERSATION,
     GOALS,
     INVOKE_AGENT,
@@ -38,6 +40,7 @@ from tactician.process import (
     ProcessStarted,
 )
 from tactician.runs import RunEnded, RunStarted, RunStatus
+from tactician.secrets import mask_secrets
 
 _RESTING = frozenset({RunStatus.WAITING, RunStatus.PAUSED, RunStatus.STUCK, RunStatus.RESTING})
 _FAILED = frozenset({RunStatus.FAILED, RunStatus.TERMINATED, RunStatus.KILLED, RunStatus.STUCK})
@@ -127,8 +130,8 @@ class RunSpans:
     def _start(self, event: RunStarted | ProcessStarted, more: Attributes, trace_parent: str | None) -> None:
         name = _name(event)
         attributes: Attributes = {OPERATION: INVOKE_AGENT, AGENT: name, RUN_ID: event.run_id}
-        if event.conversation_id is not None:
-            attributes[CONVERSATION] = shorten_name(event.conversation_id)
+        said = {AGENT_ID: event.agent_id, AGENT_DESCRIPTION: event.description, CONVERSATION: event.conversation_id}
+        attributes |= {key: shorten_name(mask_secrets(value)) for key, value in said.items() if value}
         attributes |= {RUN_PATH: "/".join(map(shorten_name, event.path)), **more}
         opening = Opening(
             name=f"{INVOKE_AGENT} {name}",

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
 from typing import Final, cast
 
 from pydantic import JsonValue
 from typing_extensions import override
 
+from tactician.frozen import frozen
 from tactician.llm.model import JsonSchema, ToolSpec
-from tactician.mesh.calls.remote_task import MeshCallOptions, RemoteTaskRunnable
+from tactician.mesh.calls.options import MeshCallOptions
+from tactician.mesh.calls.remote_task import RemoteTaskRunnable
+from tactician.mesh.calls.requester import Requester
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages.cards import CapabilityCard
+from tactician.mesh.sources import MeshSource
 from tactician.runs import RunContext
 from tactician.suggestions import suggest_options
+from tactician.text import snake_case
 from tactician.tools import Tool, ToolOutput
 from tactician.tools.artifacts import deliver_result
 from tactician.tools.provider import ToolProvider
 from tactician.tools.schema_check import SchemaCheck
-from tactician.tools.tool import snake_case
 
 _TEXT: Final[JsonSchema] = {
     "type": "object",
@@ -29,55 +32,85 @@ _TEXT: Final[JsonSchema] = {
 }
 
 
+@frozen(kw_only=True)
+class CapabilityQuery:
+    """Query for capabilities.
+
+    Attributes:
+        name: name of the capability; any, when `None`.
+        tags: tags that a capability must have, all of them.
+        any_tags: tags of which a capability must have any.
+        kind: `"task"` or `"tool"`; both, when `None`.
+    """
+
+    name: str | None = None
+    tags: frozenset[str] = frozenset()
+    any_tags: frozenset[str] = frozenset()
+    kind: str | None = None
+
+
 @suggest_options
 class RemoteTools(ToolProvider):
     """Provider of tools that are capabilities of a mesh, looked up anew for each run.
 
     Args:
-        mesh: the connection.
-        find: returns the cards of the capabilities.
+        source: the mesh, or where a run finds it.
+        query: the capabilities.
         options: options of the calls.
-        label: what the tools are, for people.
+
+    Attributes:
+        source: the same.
+        query: the same.
+        options: the same.
     """
 
-    def __init__(
-        self,
-        mesh: MeshConnection,
-        find: Callable[[], Coroutine[object, object, list[CapabilityCard]]],
-        options: MeshCallOptions,
-        label: str,
-    ) -> None:
-        self._mesh = mesh
-        self._find = find
-        self._options = options
-        self._label = label
+    def __init__(self, source: MeshSource, query: CapabilityQuery, options: MeshCallOptions) -> None:
+        self.source = source
+        self.query = query
+        self.options = options
 
     def __repr__(self) -> str:
-        return f"RemoteTools({self._label!r})"
+        query = self.query
+        return f"RemoteTools({query.name or ', '.join(sorted(query.tags | query.any_tags)) or 'all'!r})"
 
     @override
     async def load_tools(self) -> tuple[Tool, ...]:
-        """Return the capabilities as tools."""
-        return tuple(RemoteTool(self._mesh, card, self._options) for card in await self._find())
+        """Return the capabilities as tools.
+
+        Raises:
+            MeshUnavailableError: when no node offers the named capability.
+        """
+        mesh = self.source.resolve(RunContext.around())
+        cards = await (self._list(mesh) if self.query.name is None else self._find(mesh, self.query.name))
+        return tuple(RemoteTool(self.source, card, self.options) for card in cards)
+
+    async def _list(self, mesh: MeshConnection) -> list[CapabilityCard]:
+        query = self.query
+        return await mesh.capabilities(tags=query.tags, any_tags=query.any_tags, kind=query.kind)
+
+    async def _find(self, mesh: MeshConnection, name: str) -> list[CapabilityCard]:
+        node = self.options.on or (await Requester(mesh).find_target(name, None)).node  # a card is needed anyway
+        offerings = await mesh.directory.find(mesh.realm, name, node)
+        return [offering.capability for offering in offerings[:1]]
 
 
 class RemoteTool(Tool):
     """Capability of another program as a tool.
 
     Args:
-        mesh: the connection.
+        source: the mesh, or where a run finds it.
         card: the card of the capability.
         options: options of the calls.
     """
 
-    def __init__(self, mesh: MeshConnection, card: CapabilityCard, options: MeshCallOptions) -> None:
+    def __init__(self, source: MeshSource, card: CapabilityCard, options: MeshCallOptions) -> None:
         name = snake_case(card.name)
         schema = card.input_schema if card.input_schema and card.input_schema.get("type") == "object" else None
         self._is_text = schema is None
         self._spec = ToolSpec(name, card.description or card.name, schema or _TEXT)
         self._check = SchemaCheck(name, self._spec.parameters)
         self._output_schema = cast("JsonSchema | None", card.output_schema)
-        self._task = RemoteTaskRunnable(mesh, card.name, options, card.description)
+        self._task = RemoteTaskRunnable(source, card.name, options, card.description)
 
     @property
     @override

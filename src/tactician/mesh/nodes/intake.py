@@ -23,6 +23,7 @@ from tactician.mesh.nodes.ledger import RequestLedger
 from tactician.mesh.nodes.load import POINTS, NodeLoad
 from tactician.mesh.nodes.offer import OfferedInput, OfferedRunnable
 from tactician.mesh.nodes.reporter import RunReporter
+from tactician.mesh.nodes.shared_queue import SharedQueue
 from tactician.platform import Platform
 from tactician.platform.follow import RunClient
 from tactician.runs import Budget
@@ -47,6 +48,7 @@ class Intake:
         ledger: the accepted requests.
         load: the load of the instance.
         reporter: the reporter of the runs.
+        queue: what waits at all instances.
         queue_limit: number of requests that may wait.
         is_draining: returns whether the node takes nothing new.
         wake: lets the worker look for runs at once.
@@ -61,6 +63,7 @@ class Intake:
         ledger: RequestLedger,
         load: NodeLoad,
         reporter: RunReporter,
+        queue: SharedQueue,
         *,
         queue_limit: int,
         is_draining: Callable[[], bool],
@@ -73,6 +76,7 @@ class Intake:
         self._ledger = ledger
         self._load = load
         self._reporter = reporter
+        self._queue = queue
         self._queue_limit = queue_limit
         self._is_draining = is_draining
         self._client = RunClient(platform, wake=wake, name=node)
@@ -112,7 +116,9 @@ class Intake:
                     await self._mesh.send(request.reply_to, earlier.reply)
                 return None
             await self._ledger.readdress(earlier, request)
-        elif (rejection := self._find_rejection(request, envelope.source)) is not None:
+        else:
+            await self._queue.recount()
+        if earlier is None and (rejection := self._find_rejection(request, envelope.source)) is not None:
             await self._reject(request.id, request.reply_to, rejection)
             return None
         try:
@@ -122,7 +128,14 @@ class Intake:
             return None
         await self._accept(request, envelope)
         offer = self._offers[request.capability]
-        work_input = OfferedInput(key=key, id=request.id, sender=request.sender, hops=[*request.hops], input=value)
+        work_input = OfferedInput(
+            key=key,
+            id=request.id,
+            sender=request.sender,
+            hops=[*request.hops],
+            input=value,
+            reply_to=request.reply_to if request.delivery.method == "direct" else None,
+        )
         await self._client.start(
             offer,
             work_input,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right, insort
 from collections import Counter, deque
+from collections.abc import Mapping
 from typing import Final
 
 from tactician.clock import Clock
@@ -62,10 +63,19 @@ class NodeLoad:
             insort(self._ranks, rank)
         return position
 
+    def replace_waiting(self, waiting: Mapping[str, tuple[float, str]]) -> None:
+        """Replace the requests that wait by others: ranks and capabilities by the keys of the runs."""
+        self._waiting = dict(waiting)
+        self._ranks = sorted(rank for rank, _ in waiting.values())
+
     def find_position(self, run_key: str) -> int | None:
         """Return how many requests are started before one that waits; `None` for any other."""
         entry = self._waiting.get(run_key)
         return None if entry is None else max(0, bisect_right(self._ranks, entry[0]) - 1)
+
+    def is_waiting(self, run_key: str) -> bool:
+        """Return whether the request waits here."""
+        return run_key in self._waiting
 
     def is_running(self, run_key: str) -> bool:
         """Return whether the request is worked on here."""

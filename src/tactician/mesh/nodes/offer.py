@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final, NotRequired, Protocol, cast
 
 import pydantic
 from pydantic import JsonValue
@@ -153,9 +153,22 @@ class OfferedInput(TypedDict):
     sender: str
     hops: list[str]
     input: JsonValue
+    reply_to: NotRequired[str | None]
 
 
 _OfferedInput: Final = pydantic.TypeAdapter(OfferedInput)
+
+
+class RequestWatcher(Protocol):
+    """Watcher of the work on requests."""
+
+    def note_start(self, request: OfferedInput, capability: str, context: RunContext) -> RunContext:
+        """Note that the work on a request begins or continues, and return the context of the work."""
+        ...
+
+    def note_failure(self, run_key: str, error: Exception) -> None:
+        """Note the error with which the work on a request has failed."""
+        ...
 
 
 class OfferedRunnable(BaseRunnable[object]):
@@ -164,34 +177,25 @@ class OfferedRunnable(BaseRunnable[object]):
     Args:
         node: name of the node.
         offer: the offer.
-        on_start: called with the id of a request when the work on it begins or continues.
-        on_failure: called with the id of a request and the error of its work.
+        watcher: hears of the work.
     """
 
-    def __init__(
-        self,
-        node: str,
-        offer: Offer,
-        on_start: Callable[[str], None],
-        on_failure: Callable[[str, Exception], None],
-    ) -> None:
+    def __init__(self, node: str, offer: Offer, watcher: RequestWatcher) -> None:
         self.name = f"{node}/{offer.name}"
         self.description = offer.description
         self.offer = offer
         self._node = node
-        self._on_start = on_start
-        self._on_failure = on_failure
+        self._watcher = watcher
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         request = _OfferedInput.validate_python(input)
-        run_key = request["key"]
-        self._on_start(run_key)
+        work = self._watcher.note_start(request, self.offer.name, context)
         hops = MeshHops((*request["hops"], self._node))
         try:
-            result = await self.offer.run(request["input"], context.inside({MeshHops: hops}))
+            result = await self.offer.run(request["input"], work.inside({MeshHops: hops}))
             output = result.output if isinstance(result.output, str) else _to_json(result.output)
         except Exception as error:
-            self._on_failure(run_key, error)
+            self._watcher.note_failure(request["key"], error)
             raise
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tactician.errors import AlreadyAnsweredError, ResponseError, RunConflictError, RunNotFoundError, StoreError
+from tactician.events.bus import EventEmitter
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.messages.replies import MeshReply
+from tactician.mesh.events import RequestProgressed
+from tactician.mesh.messages.replies import MeshReply, ProgressReport
 from tactician.platform import Platform
 from tactician.platform.follow import RunClient
 from tactician.runs import RunStatus
@@ -28,12 +30,27 @@ class ReplyTaker:
     """
 
     def __init__(self, platform: Platform, mesh: MeshConnection, wake: Callable[[], None]) -> None:
+        self._platform = platform
         self._mesh = mesh
         self._client = RunClient(platform, wake=wake, name="mesh")
 
     async def take(self, reply: MeshReply) -> float:
         """Take a reply, and return the seconds after which it has to come again; 0 when nobody needs it any longer."""
         return 0.0 if self._mesh.calls.note(reply) else await self._answer(reply)
+
+    def note_progress(self, report: ProgressReport) -> None:
+        """Tell the listeners of the platform of the progress of a request whose run is suspended."""
+        run_id, separator, _ = report.request_id.partition(".")
+        if separator and self._mesh.calls.find(report.request_id) == ():
+            emitter = EventEmitter(self._platform.services.bus, run_id, (), self._mesh.clock)
+            emitter.emit(
+                RequestProgressed,
+                request_id=report.request_id,
+                capability="",
+                node=report.node,
+                message=report.message,
+                share=report.share,
+            )
 
     async def _answer(self, reply: MeshReply) -> float:
         run_id, separator, _ = reply.request_id.partition(".")

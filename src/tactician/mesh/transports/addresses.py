@@ -13,23 +13,26 @@ from tactician.mesh.transports.documents import StoreTransport
 from tactician.mesh.transports.memory import MemoryTransport
 from tactician.mesh.transports.signals import LocalSignals, PostgresSignals
 from tactician.mesh.transports.transport import Transport
-from tactician.stores import open_store
+from tactician.stores import DocumentStore, open_store
 from tactician.stores.address import store_path
 from tactician.suggestions import did_you_mean
 
-SCHEMES: Final = ("memory", "ws", "sqlite", "postgresql", "nats", "redis")
-_ALIASES: Final = {"postgres": "postgresql", "tls": "nats", "rediss": "redis"}
+SCHEMES: Final = ("memory", "ws", "sqlite", "postgresql", "nats", "redis", "kafka", "sqs")
+_ALIASES: Final = {"postgres": "postgresql", "tls": "nats", "rediss": "redis", "kafkas": "kafka"}
 _NEEDS: Final = "This transport needs"
 
 
-def open_transport(url: str, clock: Clock = SYSTEM_CLOCK, *, keys: Sequence[str] = ()) -> Transport:
+def open_transport(
+    url: str, clock: Clock = SYSTEM_CLOCK, *, keys: Sequence[str] = (), store: DocumentStore | None = None
+) -> Transport:
     """Return the transport of a URL. It connects when it is opened.
 
     Args:
         url: such as `"memory://hotel"`, `"ws://host:7000"`, `"sqlite:///hotel.db"`, `"nats://host:4222"`,
-            `"postgresql://user@host/database"` or `"redis://host:6379"`.
+            `"postgresql://user@host/database"`, `"redis://host:6379"`, `"kafka://host:9092"` or `"sqs://eu-west-1"`.
         clock: clock of a transport in memory; the leases of brokers are in real time.
         keys: keys of the mesh, with which programs that connect directly prove who they are.
+        store: store that the instances of a node share, for a broker without leases.
 
     Raises:
         ConfigurationError: when the URL is not valid, or there is no such transport.
@@ -51,11 +54,21 @@ def open_transport(url: str, clock: Clock = SYSTEM_CLOCK, *, keys: Sequence[str]
         from tactician.mesh.transports.websocket.transport import SocketTransport
 
         return SocketTransport(url, keys, hide_credentials(url))
-    return _open_broker(scheme, url)
+    return _open_broker(scheme, url, store)
 
 
-def _open_broker(scheme: str, url: str) -> Transport:
+def _open_broker(scheme: str, url: str, store: DocumentStore | None) -> Transport:
     label = hide_credentials(url)
+    if scheme == "kafka":
+        with require_extra("kafka", _NEEDS):
+            from tactician.mesh.transports.kafka.transport import KafkaTransport
+
+        return KafkaTransport(url, store, label)
+    if scheme == "sqs":
+        with require_extra("sqs", _NEEDS):
+            from tactician.mesh.transports.sqs import SqsTransport
+
+        return SqsTransport(url, label)
     if scheme == "redis":
         with require_extra("redis", _NEEDS):
             from tactician.mesh.transports.redis import RedisTransport

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64decode, b64encode
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -24,6 +24,7 @@ _CLAIMS: Final = "mesh-claim"
 _PUBLISHED_FOR: Final = 3600.0
 """Seconds for which the store keeps what was published."""
 _PRUNE_EVERY: Final = 200
+_RETRIES: Final = 15
 
 
 class StoreTransport(Transport):
@@ -60,10 +61,17 @@ class StoreTransport(Transport):
 
     async def send(self, queue: str, body: bytes) -> None:
         """Put a message into a queue."""
-        await self._save(
-            StoredDocument(collection=_QUEUES, id=new_id(), name=queue, body=_encode(body), due_at=AT_ONCE)
-        )
+        await self.add(queue, body, new_id())
+
+    async def add(self, queue: str, body: bytes, id: str) -> None:
+        """Put a message with an id into a queue, unless it is there already."""
+        document = StoredDocument(collection=_QUEUES, id=id, name=queue, body=_encode(body), due_at=AT_ONCE)
+        await self._retry(partial(self._add, document))
         await self._signal(queue)
+
+    async def _add(self, document: StoredDocument) -> None:
+        with suppress(DocumentConflictError):
+            await self._store.save(document)
 
     async def receive(self, queue: str, *, limit: int, lease: float, wait: float) -> list[LeasedMessage]:
         """Take messages from a queue for some time."""
@@ -92,10 +100,7 @@ class StoreTransport(Transport):
     async def acknowledge(self, message: LeasedMessage) -> None:
         """Remove a message for good."""
         document, _ = _read_receipt(message)
-        try:
-            await self._store.delete(_QUEUES, document.id)
-        except StoreError as error:
-            raise self._explain(error) from error
+        await self._retry(partial(self._store.delete, _QUEUES, document.id))
 
     async def release(self, message: LeasedMessage, delay: float = 0.0) -> None:
         """Give a message back."""
@@ -161,6 +166,18 @@ class StoreTransport(Transport):
         except StoreError as error:
             raise self._explain(error) from error
         return True
+
+    async def _retry(self, operation: Callable[[], Awaitable[object]]) -> None:
+        """Do what may be done twice, and do it again while the server restarts."""
+        for attempt in range(1, _RETRIES + 1):
+            try:
+                await operation()
+            except StoreError as error:
+                if attempt == _RETRIES:
+                    raise self._explain(error) from error
+                await SYSTEM_CLOCK.sleep(min(0.05 * 2**attempt, 1.0))
+            else:
+                return
 
     async def _save(self, document: StoredDocument) -> None:
         try:

@@ -14,6 +14,7 @@ from tactician.errors import TransientError
 from tactician.frozen import frozen
 from tactician.loggers import get_logger
 from tactician.resilience.backoff import compute_backoff
+from tactician.stores import DocumentStore
 
 T = TypeVar("T")
 PRIVATE: Final = "@"
@@ -69,6 +70,10 @@ class Transport(Protocol):
     label: str
     has_topics: bool
     has_claims: bool
+
+    def use_store(self, store: DocumentStore) -> None:
+        """Let a transport whose broker has no leases keep them in the store of a node, unless it has another."""
+        return
 
     async def open(self) -> None:
         """Connect; `aclose` undoes it."""

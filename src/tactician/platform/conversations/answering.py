@@ -127,7 +127,14 @@ class Requests(BaseRunnable[object]):
         async with self._hold(request, context) as opened:
             answer = self._answer(agent, opened, execute)
             result = await start_run(
-                run, request, context, budget, answer, kind=REQUEST_KIND, input_types=REQUEST_TYPES
+                run,
+                request,
+                context,
+                budget,
+                answer,
+                kind=REQUEST_KIND,
+                input_types=REQUEST_TYPES,
+                runnable=_find_namesake(run, agent),
             )
         if not result.status.is_terminal and request.is_bound:
             self._bound[result.run_id] = agent
@@ -157,7 +164,14 @@ class Requests(BaseRunnable[object]):
         async with self._hold(request, outer, run_id) as opened:
             answer = self._answer(agent, opened, execute)
             result = await resume_run(
-                name, run_id, responses, outer, answer, is_request=True, input_types=REQUEST_TYPES
+                name,
+                run_id,
+                responses,
+                outer,
+                answer,
+                is_request=True,
+                input_types=REQUEST_TYPES,
+                runnable=_find_namesake(name, agent),
             )
         if result.status.is_terminal:
             self._bound.pop(run_id, None)
@@ -167,8 +181,11 @@ class Requests(BaseRunnable[object]):
     async def continue_claimed(
         self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float | None = None
     ) -> RunResult[object]:
-        async with self._prepare(record, lease, context) as answer:
-            return await continue_run(record, lease, context, answer, seconds, input_types=REQUEST_TYPES)
+        async with self._prepare(record, lease, context) as (agent, answer):
+            namesake = _find_namesake(record.name, agent)
+            return await continue_run(
+                record, lease, context, answer, seconds, input_types=REQUEST_TYPES, runnable=namesake
+            )
 
     @override
     async def prepare_fork(self, fork: Fork, input: Input, context: RunContext) -> None:
@@ -201,7 +218,9 @@ class Requests(BaseRunnable[object]):
             await RunStore(context.store).delete(run_id)
 
     @asynccontextmanager
-    async def _prepare(self, record: RunRecord, lease: Lease, context: RunContext) -> AsyncIterator[_Answer]:
+    async def _prepare(
+        self, record: RunRecord, lease: Lease, context: RunContext
+    ) -> AsyncIterator[tuple[Runnable, _Answer]]:
         """Prepare the continuation of a claimed run. Release its lease if that fails: the run stays as it is."""
         is_ready = False
         try:
@@ -209,7 +228,7 @@ class Requests(BaseRunnable[object]):
             agent = self._find_agent(record.run_id, request)
             async with self._hold(request, context, record.run_id) as opened:
                 is_ready = True
-                yield self._answer(agent, opened, None)
+                yield agent, self._answer(agent, opened, None)
         except BaseException:
             if not is_ready:
                 with suppress(StoreError):  # it expires
@@ -289,6 +308,11 @@ async def _answer_in(
 async def _check_new(key: str, store: DocumentStore) -> None:
     for record in await RunStore(store).find(idempotency_key=key, limit=1):
         raise RunConflictError(f"The run {record.run_id} has this idempotency key: it answers the request.")
+
+
+def _find_namesake(run: str, agent: Runnable) -> Runnable | None:
+    """Return the agent of a request if the run has its name: the other runs of requests belong to no single agent."""
+    return agent if run == agent.name else None
 
 
 def _read_request(record: RunRecord) -> Request:

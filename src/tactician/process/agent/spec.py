@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,7 +11,7 @@ import pydantic
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
-from tactician.planning import Action, AStarPlanner, Goal, PlanningBudget, WorldState
+from tactician.planning import Action, AStarPlanner, Goal, Plan, PlanningBudget, WorldState
 from tactician.planning.planner import PlanningAlgorithm
 from tactician.process.agent.operation import OperationContext
 from tactician.process.board.blackboard import Blackboard
@@ -25,6 +25,7 @@ from tactician.tools.group_registry import ToolGroups
 from tactician.tools.groups import describe_unknown_groups
 
 if TYPE_CHECKING:
+    from tactician.planning import Objective
     from tactician.planning.rules import Rule
     from tactician.planning.ruling.progress import RuleBook
 
@@ -47,6 +48,14 @@ RuleReader: TypeAlias = "Callable[[PlannedAgentSpec, tuple[Rule, ...]], PlannedA
 
 StuckHandler: TypeAlias = Callable[[ProcessHandle], Awaitable[bool | str]]
 """Adds what is missing to a process that is stuck, and returns whether to plan again; a text says why to."""
+
+
+ChoosePlan: TypeAlias = Callable[[Plan, WorldState, tuple[Action, ...], Plan | None, Collection[str]], Plan]
+"""Returns the plan to follow.
+
+Its arguments are the cheapest plan, its world, the actions to choose from, the last plan, and the actions that are left
+of that while some run.
+"""
 
 
 @frozen
@@ -96,6 +105,7 @@ class ActionSpec:
         is_sure: True when it has just the effects that the planner hopes for, if it gives something.
         trigger: the type of the object that has to come last for it to run; any, when `None`.
         leads: True when it runs the other actions: these count for the budget as they begin, and it once it has ended.
+        is_measured: True when it costs what its earlier runs took.
     """
 
     plan: Action
@@ -118,6 +128,7 @@ class ActionSpec:
     is_sure: bool = True
     trigger: type | None = None
     leads: bool = False
+    is_measured: bool = False
 
     @property
     def name(self) -> str:
@@ -142,6 +153,8 @@ class PlannedAgentSpec:
         instance: the object whose methods the actions are.
         planner: planner that chooses the actions.
         planning: limits of each of its decisions; the limits of the platform, when `None`.
+        objective: what its plans are to save; the declared costs, when `None`.
+        choose: chooses the plan to follow, in a process with an objective or measured costs.
         rule_reader: reads the agent under other rules; `None` for an agent whose rules speak of actions only.
         refresher: reads the agent anew when there are new subclasses of its types.
         rule_book: the rules that each of its processes keeps; `None` without rules.
@@ -157,6 +170,8 @@ class PlannedAgentSpec:
     instance: object = None
     planner: PlanningAlgorithm = field(default_factory=AStarPlanner)
     planning: PlanningBudget | None = None
+    objective: Objective | None = None
+    choose: ChoosePlan | None = field(default=None, repr=False, compare=False)
     conditions: Mapping[str, Observe] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)
     types: Mapping[str, type] = field(default_factory=dict)
@@ -212,6 +227,11 @@ class PlannedAgentSpec:
     def rules(self) -> tuple[Rule, ...]:
         """The rules that each of its processes keeps."""
         return () if self.rule_book is None else tuple(ruled.rule for ruled in self.rule_book.rules)
+
+    @property
+    def is_measured(self) -> bool:
+        """True when the costs of its actions follow from their earlier runs."""
+        return self.objective is not None or any(action.is_measured for action in self.actions)
 
     @property
     def rule_conditions(self) -> tuple[str, ...]:

@@ -60,12 +60,14 @@ class Occupancy:
         left: number of actions that the budget leaves; no limit, when `None`.
         running: the actions that run.
         waiting: the names of those that wait for an answer.
+        keeps_order: True when no action may overtake another.
     """
 
     most: int
     left: int | None = None
     running: Sequence[ActionSpec] = ()
     waiting: Collection[str] = ()
+    keeps_order: bool = False
 
 
 def select_startable(
@@ -99,6 +101,8 @@ def select_startable(
             is_free = action.name not in occupancy.waiting
             if is_free and (is_alone or _can_join(action, others, world, agent, overtakes=overtakes)):
                 chosen.append(action)
+            elif occupancy.keeps_order:
+                break
             else:
                 overtakes = True
         if agent.prices or not action.is_sure:
@@ -126,7 +130,7 @@ def _can_join(
 def _commute(spec: ActionSpec, other: ActionSpec) -> bool:
     if spec.is_serial or other.is_serial or _may_take_from(spec, other) or _may_take_from(other, spec):
         return False
-    return _are_independent(spec.plan, other.plan)
+    return spec.plan.is_independent_of(other.plan)
 
 
 def _may_take_from(taker: ActionSpec, giver: ActionSpec) -> bool:
@@ -135,9 +139,3 @@ def _may_take_from(taker: ActionSpec, giver: ActionSpec) -> bool:
         for taken in taker.optional_types
         for kind in giver.output_types
     )
-
-
-def _are_independent(action: Action, other: Action) -> bool:
-    if action.effects.keys() & other.pre.keys() or other.effects.keys() & action.pre.keys():
-        return False
-    return all(action.effects[name] == other.effects[name] for name in action.effects.keys() & other.effects.keys())

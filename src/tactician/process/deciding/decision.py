@@ -31,13 +31,14 @@ class Decision(NamedTuple):
 
 
 class PlanningTask(NamedTuple):
-    """The agent to plan for, the limits, the time, a plan that may still work, and the last decision."""
+    """The agent, the limits, the time, a plan that may still work, the last decision, and the actions left."""
 
     agent: PlannedAgentSpec
     budget: PlanningBudget
     now: float = 0.0
     known: Plan | None = None
     last: Decision | None = None
+    left: tuple[str, ...] = ()
 
 
 async def decide(task: PlanningTask, state: ProcessState, observer: Observer) -> Decision:
@@ -83,7 +84,9 @@ async def _decide_without(
             return Decision(plan, world, actions, declined)
         consultation = await _consult(task, decision.world, actions, observer, ruling)
         decision = Decision(consultation.plan, consultation.world, actions, declined)
-        if decision.plan is not None:
+        if (plan := decision.plan) is not None:
+            if (choose := task.agent.choose) is not None and ruling is None:
+                decision = decision._replace(plan=choose(plan, decision.world, actions, task.known, task.left))
             break
     return decision
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextvars import Context
 from time import perf_counter
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from tactician.config.loading import find_settings
@@ -15,20 +15,32 @@ from tactician.planning import PlanningBudget
 from tactician.planning.budget import DEFAULT_PLANNING
 from tactician.planning.consultation import Consultation
 
+if TYPE_CHECKING:
+    from tactician.planning import Objective
+    from tactician.process.deciding.experience import ExperienceTable
+
 T = TypeVar("T")
 _SLICE: Final = 0.003
 """Seconds of planning in an iteration of an event loop."""
 
 
 class PlanningSettings:
-    """Limits of planning for all processes of a platform; by default, those in `tactician.toml`.
+    """Limits and objective of planning for all processes of a platform; by default, those in `tactician.toml`.
+
+    Attributes:
+        explore: seed of the exploration of actions that have run seldom; no exploration, when `None`.
+        read_experience: returns the experience with the runs of the platform that had ended at a time, in seconds since
+            the epoch; `None` outside of platforms, where there is no experience.
 
     Raises:
         ConfigurationError: when the settings are not valid.
     """
 
-    def __init__(self, budget: PlanningBudget | None = None) -> None:
+    def __init__(self, budget: PlanningBudget | None = None, objective: Objective | None = None) -> None:
         self.budget = _find_budget() if budget is None else budget
+        self.objective = _find_objective() if objective is None else objective
+        self.read_experience: Callable[[float], Awaitable[ExperienceTable]] | None = None
+        self.explore = None if (settings := find_settings()) is None else settings.planning.explore
 
 
 class PlanningTurns:
@@ -100,6 +112,15 @@ def _find_budget() -> PlanningBudget:
         return DEFAULT_PLANNING
     table = settings.planning
     return PlanningBudget(time=table.time, expansions=table.expansions, memory=table.memory)
+
+
+def _find_objective() -> Objective | None:
+    settings = find_settings()
+    if settings is None or settings.planning.objective is None:
+        return None
+    from tactician.planning import Objective
+
+    return Objective.of(settings.planning.objective)
 
 
 _turns: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, PlanningTurns]] = WeakKeyDictionary()

@@ -20,6 +20,7 @@ from tactician.runs.progress.checkpoint import Checkpoint
 from tactician.text import describe_error
 
 if TYPE_CHECKING:
+    from tactician.process.deciding.forecasting import Forecast
     from tactician.process.deciding.ruling import Ruling
 
 
@@ -36,13 +37,17 @@ class ActionSelector:
     Attributes:
         decision: the last decision.
         improved: plan for what is to come, from planning while an action ran.
+        refusal: why the process is not worth beginning: no plan is expected to keep its budget or deadline.
     """
 
-    __slots__ = ("_execution", "_state", "decision", "improved")
+    __slots__ = ("_execution", "_forecasted", "_priced", "_state", "decision", "improved", "refusal")
 
     def __init__(self, execution: Execution) -> None:
         self.decision: Decision | None = None
         self.improved: Plan | None = None
+        self.refusal: str | None = None
+        self._priced: PlannedAgentSpec | None = None
+        self._forecasted: Forecast | None = None
         self._execution = execution
         self._state = execution.state
 
@@ -50,17 +55,44 @@ class ActionSelector:
         """Evaluate every condition."""
         return await self._create_observer().observe()
 
-    async def decide(self) -> Decision:
-        """Choose the plan to follow from here."""
+    async def decide(self, *, is_acting: bool = False) -> Decision:
+        """Choose the plan to follow from here.
+
+        Args:
+            is_acting: True while actions run.
+        """
+        await self._forecast()
+        self.refusal = None
+        decision = await self._decide(self.agent, is_acting=is_acting)
+        if self._forecasted is not None and not is_acting:
+            from tactician.process.deciding.forecasting import keep_limits
+
+            decision, self.refusal = await keep_limits(self._execution, self._forecasted, decision, self._decide)
+        self.decision = decision
+        return decision
+
+    async def _forecast(self) -> None:
+        """Price the actions by what their earlier runs took, in a process with an objective or measured costs."""
+        execution = self._execution
+        if execution.agent is self._priced:
+            return
+        settings = execution.context.services.find(PlanningSettings)
+        if execution.options.objective or execution.agent.is_measured or settings.objective:
+            from tactician.process.deciding.forecasting import create_forecast
+
+            self._forecasted = await create_forecast(execution)
+            execution.agent = self._forecasted.price()
+        self._priced = execution.agent
+
+    async def _decide(self, agent: PlannedAgentSpec, *, is_acting: bool = False) -> Decision:
         # A plan that was improved while an action ran is newer than the plan that is followed.
         current_plan = self.improved or self._state.plan
         now = self._execution.context.clock.time()
-        task = PlanningTask(self._execution.agent, self.planning, now, current_plan, self.decision)
+        left = self._state.order.order if is_acting else ()
+        task = PlanningTask(agent, self.planning, now, current_plan, self.decision, left)
         if not self._execution.context.is_observed:
-            self.decision = await decide(task, self._state, self._create_observer())
-        else:
-            self.decision = await self._decide_aloud(task)
-        return self.decision
+            return await decide(task, self._state, self._create_observer())
+        return await self._decide_aloud(task)
 
     async def _decide_aloud(self, task: PlanningTask) -> Decision:
         context = self._execution.context
@@ -165,7 +197,7 @@ class ActionSelector:
         try:
             # The world may have changed since the plan was made, so an action starts only if the best plan from here
             # agrees.
-            plan, world, *_ = await self.decide()
+            plan, world, *_ = await self.decide(is_acting=bool(running))
             if plan is None or _names(plan) != self._state.order.order or await self.find_limit() is not None:
                 return Selection(answered)
         # The next step of the process meets the same error, once the actions that run have ended: they must not be
@@ -212,8 +244,9 @@ class ActionSelector:
 
     def _occupancy(self, running: Sequence[ActionSpec]) -> Occupancy:
         execution = self._execution
-        most, left = execution.options.max_parallel, execution.meter.actions_left
-        return Occupancy(most, left, running, self._state.waiting)
+        most, left, plan = execution.options.max_parallel, execution.meter.actions_left, self._state.plan
+        keeps_order = plan is not None and plan.keeps_order
+        return Occupancy(most, left, running, self._state.waiting, keeps_order)
 
     def _create_observer(self) -> Observer:
         return Observer(self._execution.agent, self._state.blackboard, self._create_operation)

@@ -31,6 +31,8 @@ class ProcessStarted(Event):
     goals: tuple[str, ...]
     trace_parent: str | None = None
     conversation_id: str | None = None
+    agent_id: str = ""
+    description: str = ""
 
     @property
     def subject(self) -> str:
@@ -292,7 +294,7 @@ class ProcessEnded(Event):
 @encode.register(Plan)
 def _(plan: Plan, depth: int = 0) -> JsonValue:
     """Return a plan as JSON, with what its actions were estimated to cost, and how good it is known to be."""
-    actions = [_encode_action(action, cost) for action, cost in zip(plan.actions, plan.costs, strict=True)]
+    actions = [_encode_action(action, cost, depth + 1) for action, cost in zip(plan.actions, plan.costs, strict=True)]
     goal, rest = plan.goal, plan.value - sum(0.0 if callable(step.value) else step.value for step in plan.actions)
     worth = rest if callable(goal.value) else goal.value
     return {
@@ -304,16 +306,18 @@ def _(plan: Plan, depth: int = 0) -> JsonValue:
         "optimal": plan.optimal,
         "bound": plan.bound,
         "gap": plan.gap,
+        **({} if plan.max_parallel == 1 else {"max_parallel": plan.max_parallel, "keeps_order": plan.keeps_order}),
     }
 
 
-def _encode_action(action: Action, cost: float) -> dict[str, JsonValue]:
+def _encode_action(action: Action, cost: float, depth: int) -> dict[str, JsonValue]:
     return {
         "name": action.name,
         "pre": dict(action.pre),
         "effects": dict(action.effects),
         "cost": cost,
         "value": 0.0 if callable(action.value) else action.value,
+        **({} if action.estimate is None else {"estimate": encode(action.estimate, depth)}),
     }
 
 

@@ -33,11 +33,13 @@ from tactician.runs import Budget
 from tactician.runs.outcomes.budget import restore_budget
 
 if TYPE_CHECKING:
+    from tactician.planning import Objective
     from tactician.planning.rules import Rule
 
     Rules: TypeAlias = tuple[Rule, ...]
 else:
     Rules = tuple
+    Objective = object
 
 _PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError, ModelConnectionError, ConnectionError)
 
@@ -168,6 +170,18 @@ def _save_rules(rules: Rules) -> list[dict[str, object]]:
     return [rule.to_data() for rule in rules]
 
 
+def _restore_objective(saved: object) -> Objective | None:
+    if saved is None:
+        return None
+    from tactician.planning import Objective
+
+    return Objective.of(saved)
+
+
+def _save_objective(objective: Objective | None) -> dict[str, float] | None:
+    return None if objective is None else objective.to_data()
+
+
 @frozen(kw_only=True)
 class ProcessOptions:
     """Settings of a process.
@@ -193,6 +207,9 @@ class ProcessOptions:
         planning: limits of each decision of the planner; the limits of the agent, else of the platform, when `None`.
         rules: rules that the process keeps besides those of its agent, of `tactician.planning.rules`.
         plan_review: terms under which a person decides on its plans; no reviews, when `None`.
+        objective: what the plans are to save: `Objective.TIME`, `DOLLARS`, `COST` or weights, from what earlier runs of
+            the actions took; the objective of the agent, else of the platform, when `None`.
+        explore: seed of the exploration of actions that have run seldom; no exploration, when `None`.
 
     Raises:
         ConfigurationError: when a value is out of range or of the wrong type.
@@ -213,6 +230,10 @@ class ProcessOptions:
     planning: PlanningBudget | None = None
     rules: Annotated[Rules, pydantic.PlainValidator(_restore_rules), pydantic.PlainSerializer(_save_rules)] = ()
     plan_review: PlanReview | None = None
+    objective: Annotated[
+        Objective | None, pydantic.PlainValidator(_restore_objective), pydantic.PlainSerializer(_save_objective)
+    ] = None
+    explore: int | None = None
 
     def __post_init__(self) -> None:
         _need("budget", self.budget, Budget, "Budget(actions=50)")
@@ -223,6 +244,8 @@ class ProcessOptions:
         _need("planning", self.planning, PlanningBudget | None, "PlanningBudget(time=5.0)")
         _need_rules(self.rules)
         _need("plan_review", self.plan_review, PlanReview | None, "PlanReview(required_role='lead')")
+        _need_objective(self.objective)
+        _need("explore", self.explore, int | None, "7")
         _need_name("memory_id", self.memory_id)
         _need_name("conversation_id", self.conversation_id)
         _need_function("on_event", self.on_event, "print")
@@ -239,6 +262,8 @@ class ProcessOptions:
             retry=self.retry,
             delay=self.delay,
             planning=self.planning,
+            objective=self.objective,
+            explore=self.explore,
         )
 
 
@@ -254,6 +279,15 @@ def _need_rules(rules: object) -> None:
 
     if not (isinstance(rules, tuple) and all(isinstance(rule, Rule) for rule in rules)):
         raise ConfigurationError(f"ProcessOptions.rules is {rules!r}; write rules=(rules.before('a', 'b'),)")
+
+
+def _need_objective(objective: object) -> None:
+    if objective is None:
+        return
+    from tactician.planning import Objective
+
+    if not isinstance(objective, Objective):
+        raise ConfigurationError(f"ProcessOptions.objective is {objective!r}; write objective=Objective.DOLLARS")
 
 
 def _need_name(name: str, value: object) -> None:

@@ -519,6 +519,8 @@ async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
         RunNotFoundError: when the store has no run with this id.
         RunConflictError: when the run changes too fast.
     """
+    from tactician.runs.life.withdrawals import save_withdrawals
+
     runs = RunStore(store)
     for _ in range(_KILL_ATTEMPTS):
         record = await runs.load_readable(run_id)
@@ -530,5 +532,6 @@ async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
         header = replace(record.header, pending=(), failure=escape_invalid(reason))
         with suppress(RunConflictError):
             await runs.save(replace(record, status=RunStatus.KILLED, header=header, wakes_at=None))
+            await save_withdrawals(store, record.header.pending)
             return True
     raise RunConflictError(f"{run_id} changes too fast to be killed: try again")

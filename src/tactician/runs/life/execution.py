@@ -37,7 +37,7 @@ from tactician.runs.progress.store import RunStore
 from tactician.runs.reporting import report_run
 from tactician.runs.requests.answers import describe_answers, mark_answered, record_responses
 from tactician.runs.requests.respondents import NOBODY, Respondent, check_roles, create_answered_error, find_answered
-from tactician.runs.runnable import Input
+from tactician.runs.runnable import Input, Runnable
 from tactician.stores.document import Lease
 
 T = TypeVar("T")
@@ -73,6 +73,7 @@ def start_run(
     prepare: Callable[[RunContext], None] | None = None,
     input_types: InputTypes = NO_TYPES,
     place: RunPlace | None = None,
+    runnable: Runnable | None = None,
 ) -> Awaitable[RunResult[T]]:
     """Do the work as a run inside the context, when it is awaited.
 
@@ -90,6 +91,7 @@ def start_run(
             alone does not say.
         input_types: types that the Runnable declares for its input.
         place: the place in the run around it in which it is.
+        runnable: the Runnable that listeners are told of.
 
     Raises:
         StoredStateError: when the run is saved, and its input would not be read back equal.
@@ -108,7 +110,7 @@ def start_run(
         running = _run_inside(input, child, work)
     else:
         running = (_run_durably if is_durable else _run_in_memory)(input, child, work, kind, input_types)
-    return report_run(running, child, kind) if child.is_observed else running
+    return report_run(running, child, kind, runnable) if child.is_observed else running
 
 
 async def resume_run(
@@ -120,6 +122,7 @@ async def resume_run(
     *,
     is_request: bool = False,
     input_types: InputTypes = NO_TYPES,
+    runnable: Runnable | None = None,
 ) -> RunResult[T]:
     """Resume a run that waits, with answers to some or all of its requests; or a paused run.
 
@@ -150,7 +153,7 @@ async def resume_run(
         raise
     respondent.report_acceptance()
     answers = _Answers(responses, respondent, mark_answered(record.header.pending, responses))
-    return await _continue(restored, work, input_types, answers)
+    return await _continue(restored, work, input_types, runnable, answers)
 
 
 async def continue_run(
@@ -161,6 +164,7 @@ async def continue_run(
     seconds: float | None = None,
     *,
     input_types: InputTypes = NO_TYPES,
+    runnable: Runnable | None = None,
 ) -> RunResult[T]:
     """Continue a run that was claimed, as far as it can go. The lease is released at the end.
 
@@ -169,7 +173,7 @@ async def continue_run(
         LeaseLostError: when another worker has claimed it meanwhile.
         RunKilledError: when it was killed meanwhile.
     """
-    return await _continue(await restore_claimed(record, lease, context, seconds), work, input_types)
+    return await _continue(await restore_claimed(record, lease, context, seconds), work, input_types, runnable)
 
 
 async def end_overdue(record: RunRecord, lease: Lease, context: RunContext) -> None:
@@ -230,6 +234,7 @@ async def _continue(
     restored: RestoredRun,
     work: Work[T],
     input_types: InputTypes,
+    runnable: Runnable | None,
     answers: _Answers = _NO_ANSWERS,
 ) -> RunResult[T]:
     """Continue a run as far as it can go. A run that waits and has no answer stays as it is.
@@ -240,6 +245,7 @@ async def _continue(
         restored: the run.
         work: its work.
         input_types: types that the Runnable declares for its input.
+        runnable: the Runnable that listeners are told of.
         answers: answers that arrive now.
     """
     run, context = restored.run, restored.context
@@ -252,7 +258,7 @@ async def _continue(
         if not context.is_observed:
             return await continuation
         is_resumed = run.record.status is not RunStatus.NOT_STARTED
-        return await report_run(continuation, context, run.record.kind, is_resumed=is_resumed)
+        return await report_run(continuation, context, run.record.kind, runnable, is_resumed=is_resumed)
 
 
 async def _continue_work(

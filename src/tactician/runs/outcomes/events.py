@@ -29,6 +29,8 @@ class RunStarted(Event):
         trace_parent: W3C trace context of the program that started the run, if known.
         place: the place of a run inside another, which is the same when the outermost run continues elsewhere.
         conversation_id: id of the conversation that it belongs to, if any.
+        agent_id: id of the Runnable; empty for a run that is not of a single one.
+        description: description of the Runnable that the program gave, if any.
     """
 
     opens: ClassVar[str | None] = SpanKind.RUN
@@ -38,6 +40,8 @@ class RunStarted(Event):
     trace_parent: str | None = None
     place: str = ""
     conversation_id: str | None = None
+    agent_id: str = ""
+    description: str = ""
 
     @property
     def level(self) -> int:
@@ -219,14 +223,19 @@ class RetrievalStarted(Event):
 
 @frozen(kw_only=True)
 class RetrievalEnded(Event):
-    """Event of the end of a search, with the number of `documents` in the result; `error` is what it raised."""
+    """Event of the end of a search, with the number of `documents` in the result; `error` is what it raised.
+
+    `found` has the id and the address of each document, where the source tells them.
+    """
 
     closes: ClassVar[str | None] = SpanKind.SEARCH
+    content_fields: ClassVar[tuple[str, ...]] = ("found",)
 
     source: str
     documents: int
     seconds: float
     error: str | None = None
+    found: tuple[tuple[str, str], ...] = ()
 
     @property
     def span_key(self) -> str:

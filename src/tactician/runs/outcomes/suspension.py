@@ -16,6 +16,19 @@ PendingKind: TypeAlias = Literal["approval", "tool", "form", "confirmation", "re
 
 
 @frozen
+class Withdrawal:
+    """Message that cancels the work of another program, which somebody has to send when the run is killed.
+
+    Attributes:
+        sender: name of those who may send it, such as the queue of a node.
+        content: the message, as the sender reads it.
+    """
+
+    sender: str
+    content: pydantic.JsonValue
+
+
+@frozen
 class PendingRequest:
     """Something that a waiting run needs from outside.
 
@@ -34,6 +47,7 @@ class PendingRequest:
         required_role: the role that is needed to answer; `None` for any.
         key: the name of the question for programs that show it, if it has one.
         client_request: method and parameters of a request that an MCP client answers in place of a person.
+        withdrawal: of a request of the kind `"reply"`, the message that cancels the work for which the run waits.
     """
 
     id: str
@@ -49,6 +63,7 @@ class PendingRequest:
     required_role: str | None = None
     key: str | None = None
     client_request: Mapping[str, pydantic.JsonValue] | None = None
+    withdrawal: Withdrawal | None = None
 
     @property
     def is_for_people(self) -> bool:

@@ -18,7 +18,7 @@ from tactician.platform.goal_tools import GoalTool
 from tactician.runs import Input, RunContext, Runnable
 from tactician.runs.life.inputs import InputTypes
 from tactician.suggestions import did_you_mean
-from tactician.tools.tool import snake_case
+from tactician.text import snake_case
 
 
 class PublishedSkill(ABC):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, get_type_hints
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -86,6 +86,12 @@ def read_agent_input(agent: Runnable, value: JsonValue, type_name: str | None) -
     raise ApiError(422, f"input: {'; '.join(problems)}")
 
 
+def _describe_values(names: Sequence[str]) -> str:
+    """Return values that are missing in words, such as `values for 'topic' and 'audience'`."""
+    *others, last = map(repr, names)
+    return f"values for {', '.join(others)} and {last}" if others else f"a value for {last}"
+
+
 def _check_names(agent: Runnable, value: JsonValue, values: type) -> JsonValue:
     """Return an input that has all the names of the agent's values. Values of any type become text.
 
@@ -95,7 +101,7 @@ def _check_names(agent: Runnable, value: JsonValue, values: type) -> JsonValue:
     given = value.keys() if isinstance(value, dict) else ()
     if missing := [name for name in get_type_hints(values) if name not in given]:
         hint = f"write an object, such as {json.dumps(dict.fromkeys(get_type_hints(values), '...'))}"
-        raise ApiError(422, f"input: {agent.name} needs a value for {', '.join(map(repr, missing))}: {hint}.")
+        raise ApiError(422, f"input: {agent.name} needs {_describe_values(missing)}: {hint}.")
     return value
 
 

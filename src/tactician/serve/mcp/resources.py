@@ -14,7 +14,7 @@ from tactician.agents import BaseRunnable
 from tactician.prompts import LlmReference
 from tactician.runs import RunContext
 from tactician.suggestions import suggest_options
-from tactician.tools.tool import snake_case
+from tactician.text import snake_case
 
 Content: TypeAlias = str | bytes
 _VARIABLE: Final = re.compile(r"\\\{(\w+)\\\}")

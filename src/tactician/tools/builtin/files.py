@@ -13,7 +13,7 @@ from tactician.errors import ConfigurationError, ToolError
 from tactician.grammar import format_count
 from tactician.text import replace_surrogates
 from tactician.tools.builtin.configurable import ConfigurableTool
-from tactician.tools.builtin.workspace import Workspace
+from tactician.tools.builtin.confined_folder import ConfinedFolder
 from tactician.tools.function import tool
 from tactician.tools.tool import Tool
 
@@ -34,7 +34,7 @@ class FileTool(ConfigurableTool):
         max_bytes: bytes that a call may read or write.
     """
 
-    workspace: Workspace | None = None
+    workspace: ConfinedFolder | None = None
     max_bytes: int = 0
 
     def within(self, folder: str | os.PathLike[str], *, max_bytes: int | None = None) -> Self:
@@ -46,10 +46,12 @@ class FileTool(ConfigurableTool):
         """
         if max_bytes is not None:
             need_amount(f"{self.name}.max_bytes", max_bytes, least=_FEWEST, whole=True)
-        return replace(self, workspace=Workspace(folder), max_bytes=self.max_bytes if max_bytes is None else max_bytes)
+        return replace(
+            self, workspace=ConfinedFolder(folder), max_bytes=self.max_bytes if max_bytes is None else max_bytes
+        )
 
     @property
-    def _files(self) -> Workspace:
+    def _files(self) -> ConfinedFolder:
         if self.workspace is None:
             raise ConfigurationError(f'{self.name} has no workspace. Use {self.name}.within("folder").')
         return self.workspace

@@ -1,4 +1,4 @@
-"""Workspaces: folders that the paths of a model cannot leave."""
+"""Confined folders: folders that the paths of a model cannot leave."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_NAMES: Final = 100
 _LINKS: Final = (errno.ELOOP, errno.EMLINK)
 
 
-class Workspace:
+class ConfinedFolder:
     """Folder in which tools read and write files.
 
     Each part of a path is opened by itself, from the folder before it, and without following links. So a path cannot
@@ -39,7 +39,7 @@ class Workspace:
         self.root = Path(root).absolute()
 
     def __repr__(self) -> str:
-        return f"Workspace({str(self.root)!r})"
+        return f"ConfinedFolder({str(self.root)!r})"
 
     def read(self, path: str, offset: int, size: int) -> tuple[bytes, int]:
         """Return up to `size` bytes of a file from an offset, and the size of the file.
@@ -82,6 +82,17 @@ class Workspace:
                 with suppress(OSError):
                     os.unlink(draft, dir_fd=folder)
                 raise
+
+    def remove(self, path: str) -> None:
+        """Remove a file.
+
+        Raises:
+            ToolError: when there is no such file in the workspace.
+            ConfigurationError: when there is no workspace.
+        """
+        parts = _split(path)
+        with self._open_folder(parts[:-1], path) as folder, _explain(path, folder, parts[-1]):
+            os.unlink(parts[-1], dir_fd=folder)
 
     @contextmanager
     def _open_folder(self, parts: list[str], path: str, *, create: bool = False) -> Iterator[int]:

@@ -1,0 +1,1 @@
+"""Commands of a project in its workspace, and the results of its tests."""

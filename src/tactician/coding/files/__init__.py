@@ -1,0 +1,1 @@
+"""Files of a workspace: text as models read and edit it."""

@@ -1,0 +1,1 @@
+"""Syntax trees: mistakes, definitions and uses, and the map of a repository."""

@@ -1,0 +1,1 @@
+"""Evaluators of runs: tools, plans, teams, documents, answers, costs and judges."""

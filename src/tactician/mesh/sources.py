@@ -1,0 +1,88 @@
+"""Sources of meshes: a mesh itself, or the address by which a run finds the mesh of its platform."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Final, Protocol
+
+from tactician.errors import ConfigurationError
+from tactician.frozen import frozen
+from tactician.mesh.connection import MeshConnection
+from tactician.runs import RunContext
+from tactician.tools.provider import OpenProviders
+
+MESH_VARIABLE: Final = "TACTICIAN_MESH"
+KEY_VARIABLE: Final = "TACTICIAN_MESH_KEY"
+
+
+class MeshSource(Protocol):
+    """Source of a mesh for a run."""
+
+    def resolve(self, context: RunContext) -> MeshConnection:
+        """Return the mesh for a run."""
+        ...
+
+
+@frozen
+class MeshAddress:
+    """Address of a mesh, as a blueprint has it. It has no secret.
+
+    Attributes:
+        url: address of the broker; when `None`, the mesh of a node of the platform, or else the mesh that the variable
+            `TACTICIAN_MESH` names.
+        realm: realm of the caller.
+        key_variable: name of the variable that has the keys, newest first and separated by commas.
+    """
+
+    url: str | None = None
+    realm: str | None = None
+    key_variable: str = KEY_VARIABLE
+
+    def resolve(self, context: RunContext) -> MeshConnection:
+        """Return the mesh at the address, which the platform of the run closes.
+
+        Raises:
+            ConfigurationError: when there is no address.
+        """
+        return context.services.find(OpenMeshes).find(self, context)
+
+    def connect(self) -> MeshConnection:
+        """Return a new connection.
+
+        Raises:
+            ConfigurationError: when there is no address, or it is not valid.
+        """
+        if not (url := self.url or os.environ.get(MESH_VARIABLE)):
+            raise ConfigurationError(
+                f"Say where the mesh is: set the variable {MESH_VARIABLE}, such as nats://host:4222, give the task a "
+                "url, or start a Node on the platform."
+            )
+        return MeshConnection(url, realm=self.realm or "default", key=read_mesh_keys(self.key_variable))
+
+
+def read_mesh_keys(variable: str = KEY_VARIABLE) -> list[str]:
+    """Return the keys of a mesh that a variable has, newest first and separated by commas."""
+    return [key.strip() for key in os.environ.get(variable, "").split(",") if key.strip()]
+
+
+class OpenMeshes:
+    """Meshes of a platform: its nodes use them, or its runs have opened them, and the platform closes the latter."""
+
+    def __init__(self) -> None:
+        self._meshes: dict[MeshConnection, asyncio.AbstractEventLoop] = {}
+
+    def add(self, mesh: MeshConnection) -> None:
+        """Add the mesh of a node."""
+        self._meshes[mesh] = asyncio.get_running_loop()
+
+    def find(self, address: MeshAddress, context: RunContext) -> MeshConnection:
+        """Return the mesh at an address; connect, unless a node or a run has done so in this event loop."""
+        loop = asyncio.get_running_loop()
+        for mesh, mesh_loop in self._meshes.items():
+            if mesh_loop is loop and address.url in (None, mesh.url) and address.realm in (None, mesh.realm):
+                return mesh
+        mesh = address.connect()
+        self.add(mesh)
+        context.services.find(OpenProviders).add(mesh)
+        return mesh
