@@ -85,6 +85,7 @@ LATE = {
     "tactician.process.state.event_log": "logs of events, which few processes write",
     "tactician.llm.served_models": "what only `tactician models` asks",
     "tactician.process.agent.what_if": "what-if questions, which few programs ask",
+    "tactician.process.deciding.plan_reviewer": "reviews of plans, which few processes have",
     "tactician.process.deciding.stuck": "explanations of processes that have no plan",
     "tactician.prompts": "templates, which a prompt in the program does not need",
     "tactician.platform.views.traces": "traces of stored runs, which few programs read",

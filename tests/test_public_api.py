@@ -116,7 +116,7 @@ PUBLIC = {
     "tactician.process": """
         ActionCompleted ActionRefused ActionResumed ActionRetryPolicy ActionStarted ActionSuspended AgentProcess
         ask_human
-        Blackboard confirm draw_agent Export formerly MessageSent OperationContext PlanMade PlanningEnded
+        Blackboard confirm draw_agent Export formerly MessageSent OperationContext PlanMade PlanReview PlanningEnded
         PlanningStarted ProcessEnded ProcessError ProcessFailedError ProcessHandle ProcessOptions ProcessStarted
         ProcessStatus ProcessStuckError ProcessWaitingError ProgressReported Rejection SomeOf upgrades UserInput
         Verbosity

@@ -201,6 +201,24 @@ def from_data(data: object) -> Rule:
     return made if data.get("penalty") is None else prefer(made, data["penalty"])
 
 
+def parse_rule(text: str) -> Rule:
+    """Return the rule in a text such as `before("verify", "pay_out")`, whose arguments are texts and numbers.
+
+    Raises:
+        ValueError: the text is no rule.
+    """
+    import ast
+
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _MAKERS):
+            raise TypeError(f"its functions are {', '.join(_MAKERS)}")
+        values = [ast.literal_eval(argument) for argument in call.args]
+        return _MAKERS[call.func.id](*values, **{str(k.arg): ast.literal_eval(k.value) for k in call.keywords})
+    except (SyntaxError, TypeError, ValueError, RecursionError, MemoryError) as error:
+        raise ValueError(f"{text!r} is no rule, such as before('verify', 'pay_out'): {error}") from error
+
+
 def _write_argument(argument: Event | int | timedelta | tuple[Rule, ...]) -> object:
     if isinstance(argument, tuple):
         return [rule.to_data() for rule in argument]

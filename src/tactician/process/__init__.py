@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tactician.process.state.goals import Export as Export
     from tactician.process.state.handle import ProcessHandle as ProcessHandle
     from tactician.process.state.options import ActionRetryPolicy as ActionRetryPolicy
+    from tactician.process.state.options import PlanReview as PlanReview
     from tactician.process.state.options import ProcessOptions as ProcessOptions
     from tactician.process.state.options import Verbosity as Verbosity
     from tactician.process.state.state import ProcessStatus as ProcessStatus
@@ -55,7 +56,7 @@ else:
             ),
             "tactician.process.state.goals": "Export",
             "tactician.process.state.handle": "ProcessHandle",
-            "tactician.process.state.options": "ActionRetryPolicy ProcessOptions Verbosity",
+            "tactician.process.state.options": "ActionRetryPolicy PlanReview ProcessOptions Verbosity",
             "tactician.process.state.state": "ProcessStatus",
             "tactician.process.stored_types": "formerly upgrades",
         },

@@ -166,6 +166,9 @@ class Driver:
             state.end(ProcessStatus.TERMINATED, selector.refusal)
             return ()
         selector.follow(plan)
+        reviewer = self._execution.reviewer
+        if reviewer is not None and (reviewer.review(plan) or state.status is not ProcessStatus.RUNNING):
+            return (reviewer.action,) if state.status is ProcessStatus.RUNNING else ()
         if not (actions := selector.select(plan, world)):  # a planner that does not know the rules
             state.declined, state.replans = plan.actions[0], state.replans + 1
             return await self._choose()

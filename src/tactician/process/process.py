@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, Self
 
 from typing_extensions import TypeVar, override
@@ -83,6 +84,11 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         super().__init__(state, inside)
         self._meter = meter
         self._execution = Execution(self, agent, self._state, self.options, inside, meter)
+        if (terms := self.options.plan_review) is not None:
+            from tactician.process.deciding.plan_reviewer import AskingReviewer
+
+            reviewer = self._execution.reviewer = AskingReviewer(self._execution, terms)
+            self._execution.agent = replace(self._execution.agent, review=reviewer.action)
         self._driver = Driver(self._execution, run)
         self.keeper = run
         if run is not None:

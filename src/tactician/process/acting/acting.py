@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asyncio import CancelledError
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from tactician.errors import Rejected, StoredStateError
 from tactician.llm import AssistantMessage
@@ -28,6 +29,18 @@ from tactician.runs.outcomes.budget import BudgetMeter
 from tactician.runs.outcomes.errors import is_limit
 from tactician.runs.outcomes.suspension import Suspended
 
+if TYPE_CHECKING:
+    from tactician.planning import Plan
+
+
+class PlanReviewer(Protocol):
+    """Reviewer of the plans of a process, which asks in an action of its own."""
+
+    action: ActionSpec
+
+    def review(self, plan: Plan) -> bool:
+        """Return whether a person has to decide on a plan first."""
+
 
 @dataclass(slots=True)
 class Execution:
@@ -40,6 +53,7 @@ class Execution:
         options: settings of the process.
         context: context of all that runs inside the process.
         meter: meter of its budget.
+        reviewer: reviewer of its plans; `None` without reviews.
         is_to_pause: True when the process stops after this step.
     """
 
@@ -49,6 +63,7 @@ class Execution:
     options: ProcessOptions
     context: RunContext
     meter: BudgetMeter
+    reviewer: PlanReviewer | None = None
     is_to_pause: bool = False
 
     @property

@@ -158,6 +158,7 @@ class PlannedAgentSpec:
         rule_reader: reads the agent under other rules; `None` for an agent whose rules speak of actions only.
         refresher: reads the agent anew when there are new subclasses of its types.
         rule_book: the rules that each of its processes keeps; `None` without rules.
+        review: the action in which its processes ask a person about plans; `None` without reviews.
         recipe: for an agent that is composed of registered ones for a process: how to compose it elsewhere, as JSON.
     """
 
@@ -181,6 +182,7 @@ class PlannedAgentSpec:
     stuck_handler: StuckHandler | None = None
     recipe: Mapping[str, pydantic.JsonValue] | None = None
     rule_book: RuleBook | None = None
+    review: ActionSpec | None = field(default=None, repr=False, compare=False)
     refresher: Refresh | None = field(default=None, repr=False, compare=False)
     rule_reader: RuleReader | None = field(default=None, repr=False, compare=False)
     plannable: tuple[Action, ...] = field(init=False)
@@ -195,7 +197,9 @@ class PlannedAgentSpec:
             object.__setattr__(self, "observations", Looks(self.observations))
         object.__setattr__(self, "pursued", tuple(goal.plan for goal in self.goals))
         object.__setattr__(self, "_kinds", frozenset(self.types.values()))
-        object.__setattr__(self, "_by_name", {action.name: action for action in self.actions})
+        object.__setattr__(
+            self, "_by_name", {action.name: action for action in (*self.actions, *filter(None, [self.review]))}
+        )
         object.__setattr__(self, "_goals_by_name", {goal.name: goal for goal in self.goals})
 
     def look(self, board: Blackboard) -> dict[str, bool]:
@@ -257,7 +261,7 @@ class PlannedAgentSpec:
         if demanded == self.rules:
             return self
         if self.rule_reader is not None:
-            return self.rule_reader(self, demanded)
+            return self._keep_review(self.rule_reader(self, demanded))
         from tactician.planning.ruling.progress import RuleBook
 
         return replace(self, rule_book=RuleBook.of_actions(demanded, self._by_name))
@@ -268,7 +272,10 @@ class PlannedAgentSpec:
         Raises:
             DeclarationError: when any of them is not declared correctly.
         """
-        return self if self.refresher is None else self.refresher(self)
+        return self if self.refresher is None else self._keep_review(self.refresher(self))
+
+    def _keep_review(self, fresh: PlannedAgentSpec) -> PlannedAgentSpec:
+        return fresh if fresh is self or self.review is None else replace(fresh, review=self.review)
 
     def of(self, instance: object) -> PlannedAgentSpec:
         """Return the same agent, whose actions are methods of this instance. What the planner has learnt is shared."""

@@ -10,7 +10,7 @@ from tactician.planning.rules import Rule
 from tactician.planning.ruling.progress import RuleBook, RuleProgress
 from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.deciding.observation import Observer
-from tactician.process.state.state import ActionRun, ProcessState
+from tactician.process.state.state import REVIEW, ActionRun, ProcessState
 
 
 async def read_rules(
@@ -46,6 +46,8 @@ async def _observe(book: RuleBook, agent: PlannedAgentSpec, observer: Observer) 
 
 def has_succeeded(agent: PlannedAgentSpec, run: ActionRun) -> bool:
     """Return whether an action counts for rules: it raised nothing, and gave something if it declares to."""
+    if run.action == REVIEW:
+        return False
     specs = agent.find_actions([run.action])
     return run.error is None and (bool(run.outputs) or not any(spec.output_types for spec in specs))
 

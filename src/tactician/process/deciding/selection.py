@@ -222,6 +222,8 @@ class ActionSelector:
     def can_start_more(self) -> bool:
         """True unless something has happened for which all actions that run have to end first."""
         execution, state = self._execution, self._state
+        if execution.reviewer is not None and execution.reviewer.action.name in state.waiting:
+            return False
         is_paused = execution.is_to_pause or any(not waiting.pending for waiting in state.waiting.values())
         return state.status is ProcessStatus.RUNNING and state.declined is None and not is_paused
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 
 import pydantic
@@ -27,7 +28,7 @@ from tactician.process.saving.saved_state import (
 )
 from tactician.process.saving.stored_objects import decode_entry, encode_object
 from tactician.process.state.options import ProcessOptions
-from tactician.process.state.state import ActionRun, ProcessState, WaitingAction
+from tactician.process.state.state import REVIEW, ActionRun, PlanReviewState, ProcessState, WaitingAction
 from tactician.process.stored_types import SavedObject
 from tactician.runs import OutputError, RunResult, RunStatus
 from tactician.runs.progress.checkpoint import Changes, Data, Live
@@ -100,6 +101,8 @@ class ProcessProgress:
         if state.rule_states is not None:
             timers = dict(state.rule_timers)
             saved["rules"] = SavedRules(states=state.rule_states, timers=timers, read=state.rules_read)
+        if self._execution.options.plan_review is not None:
+            saved["review"] = replace(state.review, refused=[*state.review.refused], rules=[*state.review.rules])
         return saved
 
     def _save_change(self, change: BoardChange) -> Data:
@@ -131,7 +134,7 @@ def restore_process(
         StoredStateError: when the data cannot be read, or the agent does not know what it holds.
     """
     saved = read_state(data)
-    current_names = {action.name for action in agent.actions} | {goal.name for goal in agent.goals}
+    current_names = {REVIEW, *(action.name for action in agent.actions), *(goal.name for goal in agent.goals)}
     named = {*saved["waiting"], saved["declined"], saved["goal"]} - {None}
     if missing := {str(name) for name in named} - current_names:
         raise StoredStateError(f"The saved process names what {agent.name} does not have: {', '.join(sorted(missing))}")
@@ -154,6 +157,7 @@ def restore_process(
         rule_states=None if rules is None else rules["states"],
         rule_timers={} if rules is None else dict(rules["timers"]),
         rules_read=0 if rules is None else rules["read"],
+        review=saved.get("review") or PlanReviewState(),
     )
     return RestoredProcess(state, options or origin.options)
 

@@ -18,7 +18,7 @@ from tactician.frozen import frozen
 from tactician.process.board.board_changes import BoardChange
 from tactician.process.board.order import Order
 from tactician.process.state.options import ProcessOptions, need_options
-from tactician.process.state.state import ActionRun, ProcessStatus
+from tactician.process.state.state import ActionRun, PlanReviewState, ProcessStatus
 from tactician.process.stored_types import is_importable
 from tactician.runs import PendingRequest
 from tactician.runs.progress.checkpoint import Checkpoint, Live, revive
@@ -85,6 +85,7 @@ class SavedState(TypedDict):
     replans: int
     order: Order
     rules: NotRequired[SavedRules]
+    review: NotRequired[PlanReviewState]
 
 
 class SavedRules(TypedDict):

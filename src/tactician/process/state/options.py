@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 import pydantic
 
@@ -130,6 +131,33 @@ class Verbosity:
     debug: bool = False
 
 
+@frozen(kw_only=True)
+class PlanReview:
+    """Terms under which a person decides on the plans of a process.
+
+    Attributes:
+        required_role: role that a person needs to decide; anybody may, when `None`.
+        deadline: how long to wait; without an end, when `None`.
+        default: the decision when nobody has decided in time.
+        replans: `ask` for each later plan that is not the rest of the approved one, or `allow` them.
+
+    Raises:
+        ConfigurationError: when a value is out of range.
+    """
+
+    required_role: str | None = None
+    deadline: timedelta | None = None
+    default: Literal["approve", "reject"] = "reject"
+    replans: Literal["ask", "allow"] = "ask"
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("default", ("approve", "reject")), ("replans", ("ask", "allow"))):
+            if (value := getattr(self, name)) not in allowed:
+                raise ConfigurationError(
+                    f"PlanReview.{name} is {value!r}; it must be {' or '.join(map(repr, allowed))}"
+                )
+
+
 def _restore_rules(saved: object) -> Rules:
     from tactician.planning.rules import Rule, from_data
 
@@ -178,6 +206,7 @@ class ProcessOptions:
         on_event: function that is called with every event of the process, and of what runs inside it.
         planning: limits of each decision of the planner; the limits of the agent, else of the platform, when `None`.
         rules: rules that the process keeps besides those of its agent, of `tactician.planning.rules`.
+        plan_review: terms under which a person decides on its plans; no reviews, when `None`.
         objective: what the plans are to save: `Objective.TIME`, `DOLLARS`, `COST` or weights, from what earlier runs of
             the actions took; the objective of the agent, else of the platform, when `None`.
         explore: seed of the exploration of actions that have run seldom; no exploration, when `None`.
@@ -200,6 +229,7 @@ class ProcessOptions:
     on_event: CodeOnly[EventListener | None] = None
     planning: PlanningBudget | None = None
     rules: Annotated[Rules, pydantic.PlainValidator(_restore_rules), pydantic.PlainSerializer(_save_rules)] = ()
+    plan_review: PlanReview | None = None
     objective: Annotated[
         Objective | None, pydantic.PlainValidator(_restore_objective), pydantic.PlainSerializer(_save_objective)
     ] = None
@@ -213,6 +243,7 @@ class ProcessOptions:
         _need("verbosity", self.verbosity, Verbosity | None, "Verbosity(plans=True)")
         _need("planning", self.planning, PlanningBudget | None, "PlanningBudget(time=5.0)")
         _need_rules(self.rules)
+        _need("plan_review", self.plan_review, PlanReview | None, "PlanReview(required_role='lead')")
         _need_objective(self.objective)
         _need("explore", self.explore, int | None, "7")
         _need_name("memory_id", self.memory_id)

@@ -94,6 +94,31 @@ def _share(plan: Plan) -> Plan:
     return _plans.setdefault((id(plan.goal), *map(id, plan.actions), plan.costs, plan.value), plan)
 
 
+REVIEW: Final = "plan review"
+"""The name of the action in which a process waits for a decision on its plan. It counts for no rule."""
+
+
+@dataclass(slots=True)
+class PlanReviewState:
+    """State of the reviews of a process.
+
+    Attributes:
+        approved: the actions of the plan that was approved; `None` before.
+        shown: the actions of the plan that is reviewed.
+        prompt: its description.
+        refused: the plans that were rejected.
+        reason: why the last was.
+        rules: the rules that people have added, as data.
+    """
+
+    approved: tuple[str, ...] | None = None
+    shown: tuple[str, ...] = ()
+    prompt: str = ""
+    refused: list[tuple[str, ...]] = field(default_factory=list)
+    reason: str = ""
+    rules: list[dict[str, object]] = field(default_factory=list)
+
+
 @dataclass(slots=True)
 class ProcessState:
     """State of a process.
@@ -115,6 +140,7 @@ class ProcessState:
         rule_states: the states of the rules at the last decision, by their texts.
         rule_timers: for rules with a time, since when they wait for something, in seconds since the epoch.
         rules_read: number of entries of the history that the rules have read.
+        review: the reviews of plans.
         order: the order in which results go onto the blackboard.
         began_at: time of creation, in seconds since the epoch.
         plan: the plan that is followed; `None` before the first plan, and once the process is stuck or has ended.
@@ -139,6 +165,7 @@ class ProcessState:
     rule_states: dict[str, int] | None = None
     rule_timers: dict[str, float] = field(default_factory=dict)
     rules_read: int = 0
+    review: PlanReviewState = field(default_factory=PlanReviewState)
     _counts: dict[str, int] | None = field(default=None, repr=False)
     _counted: int = 0
 

@@ -1,0 +1,157 @@
+"""Reviews of plans: a person approves, rejects, forbids, demands or edits, also after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tactician import Platform, ProcessOptions, ProcessStatus, SqliteStore, reject
+from tactician.errors import ConfigurationError, ResponseError
+from tactician.planning import rules
+from tactician.process import AgentProcess, PlanReview
+from tactician.testing import FakeClock, ScriptedModel
+from tests.process.test_rules import CHECKED_FIRST, Asking, Ledger, Order, build
+
+REVIEWED = ProcessOptions(plan_review=PlanReview())
+
+
+async def start(agent: Ledger, options: ProcessOptions = REVIEWED) -> AgentProcess:
+    process = await Platform(ScriptedModel()).start(agent, Order(value=5), options=options)
+    assert process.status is ProcessStatus.WAITING, process.failure
+    return process
+
+
+async def decide(process: AgentProcess, decision: object) -> AgentProcess:
+    return await process.respond(process.pending[0].id, decision)
+
+
+async def test_nothing_runs_before_the_plan_is_approved() -> None:
+    agent = build(CHECKED_FIRST)
+
+    process = await start(agent)
+
+    request = process.pending[0]
+    assert "verify, then pay_out" in request.prompt
+    assert "Rules: before(verify, pay_out)" in request.prompt
+    assert (request.kind, request.key, agent.done) == ("form", "plan_review", [])
+    await decide(process, {"approved": True})
+    assert (process.status, agent.done) == (ProcessStatus.COMPLETED, ["verify", "pay_out"])
+
+
+async def test_nothing_starts_beside_a_review() -> None:
+    agent = build(rules.sometime("approve"), rules.sometime("verify"))
+
+    process = await start(agent, ProcessOptions(plan_review=PlanReview(), max_parallel=3))
+
+    assert agent.done == []
+    await decide(process, {"approved": True})
+    assert process.status is ProcessStatus.COMPLETED
+
+
+async def test_a_rejected_plan_ends_the_process_with_the_reason() -> None:
+    agent = build()
+
+    process = await decide(await start(agent), {"approved": False, "reason": "too early"})
+
+    assert (process.status, agent.done) == (ProcessStatus.STUCK, [])
+    assert process.failure is not None
+    assert "the plan pay_out was rejected: too early" in process.failure
+
+
+async def test_a_rejection_by_the_usual_means_counts_too() -> None:
+    process = await decide(await start(build()), reject("not today"))
+    assert "rejected: not today" in (process.failure or "")
+
+
+@pytest.mark.parametrize(
+    ("decision", "steps"),
+    [
+        ({"approved": False, "rule": "before('verify', 'pay_out')"}, ["verify", "pay_out"]),
+        ({"approved": False, "demand": ["write_note"]}, ["write_note", "pay_out"]),
+        ({"approved": True, "steps": ["approve", "verify", "pay_out"]}, ["approve", "verify", "pay_out"]),
+    ],
+)
+async def test_a_person_adds_rules_or_edits(decision: Mapping[str, object], steps: list[str]) -> None:
+    agent = build()
+
+    process = await decide(await start(agent), decision)
+    while process.status is ProcessStatus.WAITING:
+        assert "Rules: " in process.pending[0].prompt
+        await decide(process, {"approved": True})
+
+    assert process.status is ProcessStatus.COMPLETED, process.failure
+    assert sorted(agent.done) == sorted(steps)
+    assert agent.done == steps or "steps" not in decision
+
+
+async def test_forbidding_the_only_way_leaves_no_plan() -> None:
+    agent = build()
+    process = await decide(await start(agent), {"approved": False, "forbid": ["pay_out"]})
+    assert (process.status, agent.done) == (ProcessStatus.STUCK, [])
+    assert "never(pay_out)" in (process.failure or "")
+
+
+@pytest.mark.parametrize(
+    ("decision", "problem"),
+    [
+        ({"approved": False, "forbid": ["pay_ot"]}, "no action 'pay_ot'. Did you mean 'pay_out'?"),
+        ({"approved": False, "rule": "import os"}, "'import os' is no rule"),
+        ({"approved": True, "steps": ["verify", "verify"]}, "each action can be among the steps once"),
+    ],
+)
+async def test_a_decision_that_makes_no_sense_is_asked_for_again(decision: Mapping[str, object], problem: str) -> None:
+    process = await decide(await start(build()), decision)
+    assert process.status is ProcessStatus.WAITING
+    assert problem in process.pending[0].prompt
+
+
+@pytest.mark.parametrize(("replans", "asked"), [("ask", True), ("allow", False)])
+async def test_later_plans_are_reviewed_as_the_terms_say(replans: str, asked: bool) -> None:
+    agent = build(rules.sometime("verify | approve"), gives_identity=False)
+    terms = PlanReview(replans=replans)  # type: ignore[arg-type]
+    process = await start(agent, ProcessOptions(plan_review=terms))
+
+    await decide(process, {"approved": True})
+
+    assert (process.status is ProcessStatus.WAITING) is asked
+
+
+async def test_roles_and_deadlines_hold_as_for_any_request() -> None:
+    clock = FakeClock()
+    terms = PlanReview(required_role="lead", deadline=timedelta(hours=1), default="approve")
+    platform = Platform(ScriptedModel(), clock=clock)
+    process = await platform.start(build(), Order(value=5), options=ProcessOptions(plan_review=terms))
+
+    assert process.pending[0].required_role == "lead"
+    with pytest.raises(ResponseError):
+        await decide(process, {"approved": True})
+    clock.advance(3_700)
+    await process.run()
+    assert process.status is ProcessStatus.COMPLETED
+
+
+async def test_a_review_continues_after_a_restart(tmp_path: Path) -> None:
+    async with Platform(ScriptedModel(), store=SqliteStore(tmp_path / "runs.db")) as platform:
+        process = await platform.start(Asking(), Order(value=5), options=REVIEWED)
+        request = process.pending[0].id
+    async with Platform(ScriptedModel(), store=SqliteStore(tmp_path / "runs.db")) as platform:
+        platform.register(Asking())
+        await platform.respond(process.id, request, {"approved": False, "rule": "prefer", "demand": []})
+        restored = await platform.process(process.id)
+        assert "is no rule" in restored.pending[0].prompt
+        await platform.respond(process.id, restored.pending[0].id, {"approved": True})
+    async with Platform(ScriptedModel(), store=SqliteStore(tmp_path / "runs.db")) as platform:
+        platform.register(Asking())
+        again = await platform.process(process.id)
+        assert again.pending[0].prompt == "Pay?"
+        await platform.respond(process.id, again.pending[0].id, {"yes": True})
+        done = await platform.process(process.id)
+    assert [run.action for run in done.history if run.action != "plan review"] == ["verify", "ask", "pay_out"]
+
+
+def test_terms_are_checked() -> None:
+    with pytest.raises(ConfigurationError, match=r"PlanReview.replans is 'never'"):
+        PlanReview(replans="never")  # type: ignore[arg-type]
