@@ -36,6 +36,7 @@ async def test_nothing_runs_before_the_plan_is_approved() -> None:
     request = process.pending[0]
     assert "verify, then pay_out" in request.prompt
     assert "Rules: before(verify, pay_out)" in request.prompt
+    assert "Expected: " in request.prompt
     assert (request.kind, request.key, agent.done) == ("form", "plan_review", [])
     await decide(process, {"approved": True})
     assert (process.status, agent.done) == (ProcessStatus.COMPLETED, ["verify", "pay_out"])

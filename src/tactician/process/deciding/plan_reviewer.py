@@ -89,6 +89,7 @@ class AskingReviewer:
         agent = self._execution.agent
         yield f"Plan of {agent.name}: {', then '.join(action.name for action in plan.actions)}"
         yield str(Explanation(plan.goal, plan))
+        yield f"Expected: {plan.expected}"
         if plan.penalty:
             yield f"It breaks preferences that cost {plan.penalty:g}."
         if agent.rules:
