@@ -258,8 +258,13 @@ class Agent(BaseRunnable[T_co]):
         self, input: Input, context: RunContext, conversation: Conversation | None
     ) -> Coroutine[object, object, RunResult[T_co]]:
         spec, source = self.spec, self._view or self._current_tools
-        has_parts = spec.tool_groups or spec.references or spec.contributors or context.find(ActiveDirectives) is not None
-        if has_parts or not isinstance(spec.instructions, str) or source().providers:
+        has_parts = spec.tool_groups or spec.references or spec.contributors
+        if (
+            has_parts
+            or context.find(ActiveDirectives) is not None
+            or not isinstance(spec.instructions, str)
+            or source().providers
+        ):
             return self._load_and_run(input, context, conversation)
         tools = with_caller_tools(source, context)
         return self._start_loop(context, tools, spec.prompt).run(messages_of(input), conversation)
