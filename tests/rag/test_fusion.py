@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
-from tactician.llm.embeddings.model import Vector
-from tactician.rag import Library, SqliteChunkStore, parse_markdown
 from tactician.rag.chunk_store import RankedChunk
-from tactician.rag.filters import Filter
 from tactician.rag.fusion import fuse_scores
-from tactician.rag.text_query import TextQuery
-from tests.rag.embedders import SlowEmbedder
 
 
 def rank(**scores: float) -> list[RankedChunk]:
@@ -33,27 +26,3 @@ def test_the_first_by_both_has_the_score_1() -> None:
 
 def test_a_ranking_without_hits_counts_nothing() -> None:
     assert [each.number for each in fuse_scores([(0.5, []), (0.5, rank(c7=1.0, c8=0.5))])] == [7, 8]
-
-
-class NotingStore(SqliteChunkStore):
-    """Store that notes in which order it is asked."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.notes: list[str] = []
-
-    async def find_words(self, query: TextQuery, top_k: int, where: Filter) -> Sequence[RankedChunk]:
-        self.notes.append("words")
-        return await super().find_words(query, top_k, where)
-
-    async def find_nearest(self, model: str, vector: Vector, top_k: int, where: Filter) -> Sequence[RankedChunk]:
-        self.notes.append("vectors")
-        return await super().find_nearest(model, vector, top_k, where)
-
-
-async def test_the_vectors_do_not_wait_behind_the_words_for_the_thread_of_the_database() -> None:
-    store = NotingStore()
-    async with Library(store, embedder=SlowEmbedder()) as library:
-        await library.add(parse_markdown("Frogs are green.", "frogs.md"))
-        assert len(await library.search("green frogs")) == 1
-    assert store.notes == ["vectors", "words"]

@@ -10,7 +10,6 @@ from time import time
 from typing import Final, Self, TypeAlias, TypeVar, overload
 
 from tactician.errors import ConfigurationError
-from tactician.llm.embeddings.model import Vector
 from tactician.rag.addresses import open_chunk_store
 from tactician.rag.chunk_store import ChunkStore, DocumentRecord, RankedChunk, StoreStatistics
 from tactician.rag.chunking import DEFAULT_CHUNKING, Chunking, split_document
@@ -293,19 +292,14 @@ class VectorLibrary(Library, VectorSearch):
         return await self._read(_select(ranked, top_k, threshold), SearchMethod.VECTOR, {SearchMethod.VECTOR: ranked})
 
     async def _find_nearest(self, query: str, top_k: int, where: Filter) -> Sequence[RankedChunk]:
-        return await self.store.find_nearest(*await self._embed(query), top_k, where)
-
-    async def _embed(self, query: str) -> tuple[str, Vector]:
         await self.embedder.embed_chunks()
-        return await self.embedder.embed_query(query)
+        model, vector = await self.embedder.embed_query(query)
+        return await self.store.find_nearest(model, vector, top_k, where)
 
     async def _search(self, query: str, top_k: int, threshold: float, where: Filter) -> SearchResults:
         candidates = max(_CANDIDATES, top_k)
-        # The vectors come first: behind the words, the thread of the database would look at them when it is done with
-        # the words. Now vectors are compared beside the search for words.
-        model, vector = await self._embed(query)
         nearest, words = await asyncio.gather(
-            self.store.find_nearest(model, vector, candidates, where),
+            self._find_nearest(query, candidates, where),
             self.store.find_words(parse_question(query), candidates, where),
         )
         rankings = {SearchMethod.VECTOR: nearest, SearchMethod.TEXT: words}
