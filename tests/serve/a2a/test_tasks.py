@@ -305,12 +305,14 @@ async def test_notifications_go_to_public_addresses_only(http: httpx.AsyncClient
 async def test_a_change_is_told_once_whoever_continues_the_task(http: httpx.AsyncClient, platform: Platform) -> None:
     """PUSH-DELIVER-001 to -003."""
     heard: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+    refusals = ["503 Service Unavailable"]
 
     async def hook(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
         length = int(head.partition("content-length: ")[2].split()[0])
         await heard.put((head, (await reader.readexactly(length)).decode()))
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+        status = refusals.pop() if refusals else "200 OK"
+        writer.write(f"HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n".encode())
         await writer.drain()
         writer.close()
 
@@ -326,6 +328,7 @@ async def test_a_change_is_told_once_whoever_continues_the_task(http: httpx.Asyn
         assert "x-a2a-notification-token: t1" in head
         assert "authorization: bearer c1" in head
         assert "INPUT_REQUIRED" in body
+        assert (await heard.get())[1] == body, "a target that was away for a moment hears it once more"
         (run,) = await platform.list_waiting_runs()
         await platform.respond(run.id, run.pending[0].id, True)
         bodies = [(await heard.get())[1] for _ in range(2)]
