@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import resource
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from mcp.server.auth.settings import AuthSettings
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from tactician import Agent, Platform, tool
@@ -42,9 +44,12 @@ class Office:
         self.url = url
         self.issuer = f"{url}/"  # the SDK names it so
         self.scopes: list[str] = []
+        self.is_endless = False
 
-    async def describe(self, request: Request) -> JSONResponse:
+    async def describe(self, request: Request) -> Response:
         """Return where tokens are."""
+        if self.is_endless:
+            return StreamingResponse(repeat(b'{"issuer":' * 10_000), media_type="application/json")
         places = {"token_endpoint": f"{self.url}/token", "authorization_endpoint": f"{self.url}/authorize"}
         grants = {"response_types_supported": ["code"], "grant_types_supported": ["client_credentials"]}
         return JSONResponse({"issuer": self.issuer, **places, **grants})
@@ -148,6 +153,21 @@ async def test_another_office_gets_no_secret(folder: Path, monkeypatch: pytest.M
             await run_agent()
     assert office.scopes == []
     assert SECRET not in str(failed.value)
+
+
+async def test_an_office_that_describes_itself_without_end_takes_little_memory(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OFFICE_SECRET", SECRET)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    async with serving() as (url, office):
+        configure(folder, url, office.issuer)
+        office.is_endless = True
+        with pytest.raises(Exception, match="sums") as failed:
+            await asyncio.wait_for(run_agent(), 60)
+    assert not isinstance(failed.value, TimeoutError)
+    assert office.scopes == []
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kilobytes
 
 
 async def test_what_is_missing_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
