@@ -248,7 +248,7 @@ def test_a_cost_that_is_no_cost(cost: float) -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert find_problems(Dear()) == (f"write: the cost is {cost!r}; it must be a number from 0 up",)
+    assert find_problems(Dear()) == (f"write: the cost is {cost!r}; it must be a number from 0 up, or MEASURED",)
 
 
 def test_methods_that_have_no_self() -> None:

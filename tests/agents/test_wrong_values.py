@@ -33,8 +33,8 @@ F = Callable[..., object]
     [
         ({"retry": 3}, "the retry is 3; write ActionRetryPolicy(attempts=3)"),
         ({"retry": "often"}, "the retry is 'often'; write ActionRetryPolicy(attempts=3)"),
-        ({"cost": "high"}, "the cost is 'high'; it must be a number from 0 up"),
-        ({"cost": True}, "the cost is True; it must be a number from 0 up"),
+        ({"cost": "high"}, "the cost is 'high'; it must be a number from 0 up, or MEASURED"),
+        ({"cost": True}, "the cost is True; it must be a number from 0 up, or MEASURED"),
         ({"value": "high"}, "the value is 'high'; it must be a number"),
         ({"output_binding": 3}, "the output_binding is 3; it must be a name"),
         ({"output_binding": ""}, "the output_binding is ''; it must be a name"),

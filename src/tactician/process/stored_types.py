@@ -95,6 +95,8 @@ C = TypeVar("C", bound=type)
 
 _LIBRARY, _DEPTH = "tactician", 3
 _EARLIER_HOMES: Final = {
+    "tactician.blueprint.defaults.FunctionBlueprint": "tactician.blueprint.named",
+    "tactician.blueprint.defaults.PlannedBlueprint": "tactician.blueprint.named",
     "tactician.platform.conversations.request.Request": "tactician.platform.requests.request",
     "tactician.resilience.backoff.RetryRule": "tactician.llm.routing.retries",
     "tactician.tools.tool.ToolOutput": "tactician.tools.output",
