@@ -42,6 +42,14 @@ async def test_nothing_runs_before_the_plan_is_approved() -> None:
     assert (process.status, agent.done) == (ProcessStatus.COMPLETED, ["verify", "pay_out"])
 
 
+async def test_each_field_of_the_form_says_what_it_does() -> None:
+    request = (await start(build())).pending[0]
+    fields: dict[str, dict[str, str]] = request.schema["properties"]  # type: ignore[index,assignment]
+    assert list(fields) == ["approved", "reason", "forbid", "demand", "rule", "steps"]
+    assert "may not run" in fields["forbid"]["description"]
+    assert all(field["description"] for field in fields.values())
+
+
 async def test_nothing_starts_beside_a_review() -> None:
     agent = build(rules.sometime("approve"), rules.sometime("verify"))
 
