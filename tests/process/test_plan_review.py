@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tactician import Platform, ProcessOptions, ProcessStatus, SqliteStore, reject
+from tactician import (
+    Platform,
+    ProcessOptions,
+    ProcessStatus,
+    SqliteStore,
+    UserInput,
+    achieves_goal,
+    action,
+    planned_agent,
+    reject,
+)
 from tactician.errors import ConfigurationError, ResponseError
 from tactician.planning import rules
 from tactician.process import AgentProcess, PlanReview
@@ -40,6 +50,34 @@ async def test_nothing_runs_before_the_plan_is_approved() -> None:
     assert (request.kind, request.key, agent.done) == ("form", "plan_review", [])
     await decide(process, {"approved": True})
     assert (process.status, agent.done) == (ProcessStatus.COMPLETED, ["verify", "pay_out"])
+
+
+async def test_each_field_of_the_form_says_what_it_does() -> None:
+    request = (await start(build())).pending[0]
+    fields: dict[str, dict[str, str]] = request.schema["properties"]  # type: ignore[index,assignment]
+    assert list(fields) == ["approved", "reason", "forbid", "demand", "rule", "steps"]
+    assert "may not run" in fields["forbid"]["description"]
+    assert all(field["description"] for field in fields.values())
+
+
+@planned_agent(name="Parcels", description="Packs what has just come")
+class Parcels:
+    @achieves_goal("It is packed")
+    @action(trigger=UserInput)
+    def pack(self, order: UserInput) -> str:
+        return f"packed {order.content}"
+
+
+async def test_a_review_leaves_the_newest_object_as_it_is() -> None:
+    process = await Platform(ScriptedModel()).start(Parcels(), "tea", options=REVIEWED)
+
+    await decide(process, {"approved": True})
+
+    assert (process.status, process.result) == (ProcessStatus.COMPLETED, "packed tea"), process.failure
+    assert [(run.action, run.outputs) for run in process.history] == [
+        ("plan review", ("PlanDecision",)),
+        ("pack", ("str",)),
+    ]
 
 
 async def test_nothing_starts_beside_a_review() -> None:

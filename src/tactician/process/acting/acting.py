@@ -23,7 +23,7 @@ from tactician.process.state.errors import describe_failure
 from tactician.process.state.events import ActionCompleted, ActionResumed, ActionStarted, ActionSuspended
 from tactician.process.state.handle import ProcessHandle
 from tactician.process.state.options import ProcessOptions
-from tactician.process.state.state import ActionRun, ProcessState, ProcessStatus
+from tactician.process.state.state import PLAN_DECISION, REVIEW, ActionRun, ProcessState, ProcessStatus
 from tactician.runs import BudgetError, OutputError, RunContext, RunError, RunSuspended
 from tactician.runs.outcomes.budget import BudgetMeter
 from tactician.runs.outcomes.errors import is_limit
@@ -169,7 +169,7 @@ class Actor:
             state.declined, state.unanswered = action.plan, (action.name, error)
         elif error is None:
             outputs, error = self._try_record_output(outcome)
-            state.unanswered = None if outputs else state.unanswered
+            state.unanswered = None if outputs and action.name != REVIEW else state.unanswered
         # Before a failure ends the process: the blackboard of a failed process is in the order of the plan, too.
         state.order.take(action.name, state.blackboard, before)
         if error is not None and not isinstance(error, Rejected | OutputError):
@@ -193,6 +193,8 @@ class Actor:
     def _record_output(self, outcome: Outcome) -> tuple[str, ...]:
         """Put the output of an action onto the blackboard. No output means: plan again without the action."""
         execution, action, output = self._execution, outcome.action, outcome.output
+        if action.name == REVIEW:
+            return (PLAN_DECISION,)  # what the agent knows is as before, also what is the newest object
         agent = execution.agent
         outputs = record_output(self._state.blackboard, agent, action, output, outcome.set_by_hand)
         if output is not None and not all(map(agent.knows, (output, *get_parts(output)))):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field
 
 from tactician.errors import Rejected
 from tactician.frozen import frozen
@@ -27,23 +29,14 @@ _MOST_CORRECTIONS: Final = 10
 
 @frozen
 class PlanDecision:
-    """Decision of a person on a plan.
+    """Decision on a plan."""
 
-    Attributes:
-        approved: true to follow the plan, or the `steps`.
-        reason: why not, for the record.
-        forbid: names of actions that may not run in this process.
-        demand: names of actions that have to run before a goal counts.
-        rule: a rule for this process, as in `before("verify", "pay_out")`.
-        steps: the names of the actions to take instead, in their order.
-    """
-
-    approved: bool
-    reason: str = ""
-    forbid: tuple[str, ...] = ()
-    demand: tuple[str, ...] = ()
-    rule: str = ""
-    steps: tuple[str, ...] = ()
+    approved: Annotated[bool, Field(description="whether to follow the plan, or the steps below")]
+    reason: Annotated[str, Field(description="why not, for the record")] = ""
+    forbid: Annotated[tuple[str, ...], Field(description="actions that may not run in this process")] = ()
+    demand: Annotated[tuple[str, ...], Field(description="actions that have to run before a goal counts")] = ()
+    rule: Annotated[str, Field(description="a rule for this process, as in before('verify', 'pay_out')")] = ""
+    steps: Annotated[tuple[str, ...], Field(description="the actions to take instead, in their order")] = ()
 
 
 class AskingReviewer:

@@ -165,7 +165,7 @@ def restore_process(
 def _find_unanswered(history: Sequence[ActionRun]) -> tuple[str, OutputError] | None:
     """Return the last action without a valid answer of a model, and the error, unless another gave something since."""
     for run in reversed(history):
-        if run.error is None and run.outputs:
+        if run.error is None and run.outputs and run.action != REVIEW:
             return None
         kind, _, reason = (run.error or "").partition(": ")
         if kind == OutputError.__name__:

@@ -96,6 +96,8 @@ def _share(plan: Plan) -> Plan:
 
 REVIEW: Final = "plan review"
 """The name of the action in which a process waits for a decision on its plan. It counts for no rule."""
+PLAN_DECISION: Final = "PlanDecision"
+"""What the history says that a plan review gave."""
 
 
 @dataclass(slots=True)
