@@ -150,8 +150,8 @@ def any_of(*rules: Rule) -> Rule:
 
 def prefer(rule: Rule, penalty: float) -> Rule:
     """Let the rule be broken for a price: a plan that breaks it costs the penalty more, once."""
-    given: object = rule
-    if not isinstance(given, Rule) or given.penalty is not None:
+    value: object = rule
+    if not isinstance(value, Rule) or value.penalty is not None:
         raise TypeError(f"prefer takes a rule and its penalty, as prefer(never('pay_out'), 2), not {rule!r}")
     if isinstance(penalty, bool) or not isinstance(penalty, int | float):
         raise TypeError(f"prefer: the penalty must be a number, not {penalty!r}")

@@ -206,10 +206,10 @@ def _check_rules(rules: object, label: str) -> tuple[Rule, ...]:
         return ()
     from tactician.planning.rules import Rule
 
-    given = tuple(rules) if isinstance(rules, Iterable) and not isinstance(rules, str) else (rules,)
-    checked = tuple(rule for rule in given if isinstance(rule, Rule))
-    if len(checked) < len(given) or isinstance(rules, Rule):
-        shown = ", ".join(str(rule) if isinstance(rule, Rule) else repr(rule) for rule in given)
+    values = tuple(rules) if isinstance(rules, Iterable) and not isinstance(rules, str) else (rules,)
+    checked = tuple(rule for rule in values if isinstance(rule, Rule))
+    if len(checked) < len(values) or isinstance(rules, Rule):
+        shown = ", ".join(str(rule) if isinstance(rule, Rule) else repr(rule) for rule in values)
         raise DeclarationError(label, [f"rules is {shown}; write a list, as in rules=[rules.before('a', 'b')]"])
     return checked
 
