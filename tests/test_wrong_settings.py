@@ -29,6 +29,7 @@ from tactician import (
     planned_agent,
 )
 from tactician.errors import ConfigurationError, DeclarationError
+from tactician.planning.rules import never, prefer
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 
@@ -174,6 +175,9 @@ def test_agents_and_members_of_another_kind(make: Callable[[], object], message:
             lambda: untyped(Platform)(retention=30),
             r"retention is 30; write retention=timedelta\(days=30\)",
         ),
+        (lambda: untyped(Platform)(objective="time"), r"objective is 'time'; write objective=Objective\.DOLLARS"),
+        (lambda: untyped(Platform)(planning=5.0), r"planning is 5.0; write planning=PlanningBudget"),
+        (lambda: untyped(Platform)(rules=never("pay")), r"rules is never\(pay\); write a list, as in rules="),
         (lambda: untyped(Platform)(tool_groups=[helper]), "tool_groups has .*; write ToolGroup"),
         (lambda: untyped(Chatbot)(3), "Chatbot needs a platform first, and 3 is none"),
         (lambda: untyped(Chatbot)(helper()), "Chatbot needs a platform first"),
@@ -186,3 +190,14 @@ def test_agents_and_members_of_another_kind(make: Callable[[], object], message:
 def test_settings_of_a_platform_of_another_kind(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         make()
+
+
+@pytest.mark.parametrize(("book", "shown"), [(never("pay"), r"never\(pay\)"), (["pay"], "'pay'"), ("pay", "'pay'")])
+def test_rules_of_another_kind(book: Anything, shown: str) -> None:
+    with pytest.raises(DeclarationError, match=rf"Payer is not declared .*\n.*rules is {shown}; write a list"):
+        untyped(planned_agent)(description="Pays", rules=book)(type("Payer", (), {}))
+
+
+def test_a_preference_of_something_else_than_a_rule() -> None:
+    with pytest.raises(TypeError, match=r"as prefer\(never\('pay_out'\), 2\), not 'pay'"):
+        untyped(prefer)("pay", 2)

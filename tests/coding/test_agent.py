@@ -186,6 +186,8 @@ async def test_backends_and_settings(repo: Path, tmp_path: Path) -> None:
     assert CodingAgent(workspace=repo).spec.max_turns == 75
     with pytest.raises(ConfigurationError, match="may not run tests"):
         CodingAgent(workspace=repo, verify=True, commands=CommandPolicy(mode="never"))
+    with pytest.raises(ConfigurationError, match=r"commands is 'never'; write commands=CommandPolicy"):
+        CodingAgent(workspace=repo, commands="never")  # type: ignore[arg-type]
     with pytest.raises(DeclarationError, match="blank"):
         CodingTask.fix(" ")
     with pytest.raises(DeclarationError, match="max_tokens"):

@@ -2,11 +2,13 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tactician.coding.commands.policy import CommandPolicy
 from tactician.coding.commands.suite_report import parse_report
+from tactician.errors import ConfigurationError
 from tactician.skills import is_sandbox_available
 from tests.coding.support import create_repository, hands, run_git, write
 from tests.support.effort import EFFORT
@@ -175,3 +177,17 @@ async def test_the_tests_of_a_project_run_and_are_read(name: str, tmp_path: Path
         assert answer.startswith("1 failed test, 1 passed test"), answer
         assert f"FAILED {failed}{f' at {place}' if place else ''}" in answer
         assert passed not in answer
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mode": "Ask"}, "mode is 'Ask'; it must be one of 'sandbox', 'ask', 'trusted', 'never'"),
+        ({"timeout": -1}, "timeout is -1; it must be a number > 0"),
+        ({"timeout": "60"}, "timeout is '60'; it must be a number > 0"),
+        ({"max_output": 0}, "max_output is 0; it must be a number > 0"),
+    ],
+)
+def test_a_policy_that_means_nothing_is_an_error(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"CommandPolicy.{message}"):
+        CommandPolicy(**options)

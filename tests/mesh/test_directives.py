@@ -146,3 +146,15 @@ async def test_a_node_tells_of_directives_and_wrong_directives_are_errors(url: s
             with pytest.raises(ConfigurationError):
                 await mesh.direct(target, text, by="manager", ttl=ttl)
     assert [event.sender for event in heard if isinstance(event, DirectiveReceived)] == ["manager"]
+
+
+async def test_times_and_priorities_of_another_kind_say_what_to_write() -> None:
+    async with Mesh("memory://kinds") as mesh:
+        with pytest.raises(ConfigurationError, match=r"ttl is 3600; write ttl=timedelta\(minutes=30\)"):
+            await mesh.direct("kitchen", "x", by="manager", ttl=3600)  # type: ignore[arg-type]
+        with pytest.raises(ConfigurationError, match=r"deadline is 30; write deadline=timedelta"):
+            await mesh.task("cook").run("soup", deadline=30)  # type: ignore[arg-type]
+        with pytest.raises(ConfigurationError, match=r"wait is 5; write wait=timedelta"):
+            mesh.task("cook", wait=5)
+        with pytest.raises(ConfigurationError, match=r"priority is 'high'; write priority=Priority.HIGH"):
+            await mesh.submit("cook", "soup", priority="high")  # type: ignore[arg-type]

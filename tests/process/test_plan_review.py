@@ -138,6 +138,8 @@ async def test_forbidding_the_only_way_leaves_no_plan() -> None:
     [
         ({"approved": False, "forbid": ["pay_ot"]}, "no action 'pay_ot'. Did you mean 'pay_out'?"),
         ({"approved": False, "rule": "import os"}, "'import os' is no rule"),
+        ({"approved": True, "rule": "before('verify', 'pay_ot')"}, "no action 'pay_ot'. Did you mean 'pay_out'?"),
+        ({"approved": True, "rule": "at_most(1, pay_out)"}, "write 'pay_out', in quotation marks"),
         ({"approved": True, "steps": ["verify", "verify"]}, "each action can be among the steps once"),
     ],
 )

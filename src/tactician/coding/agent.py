@@ -74,7 +74,7 @@ class CodingAgent(Agent[CodingOutput]):
         **settings: Unpack[AgentSettings],
     ) -> None:
         self.workspace = workspace if isinstance(workspace, Workspace) else Workspace.in_place(workspace)
-        self.commands = commands or CommandPolicy()
+        self.commands = _check_policy(commands, name)
         self.backend = backend
         self.require_approval = require_approval
         self.verify = verify
@@ -184,3 +184,16 @@ def _summarize(text: str) -> CodingOutput:
 
 def _accept(value: object) -> CodingOutput:
     return value if isinstance(value, CodingOutput) else CodingOutput(cast("str", value))
+
+
+def _check_policy(commands: object, agent: str) -> CommandPolicy:
+    """Return the rules for commands, those by default for `None`.
+
+    Raises:
+        ConfigurationError: when it is something else, such as the name of a mode.
+    """
+    if commands is None:
+        return CommandPolicy()
+    if not isinstance(commands, CommandPolicy):
+        raise ConfigurationError(f"{agent}: commands is {commands!r}; write commands=CommandPolicy(mode='ask')")
+    return commands

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tactician.evals.statistics import compare_scores as compare_scores
     from tactician.evals.trials import TrialSeed as TrialSeed
 else:
-    __getattr__, __dir__, __all__ = export_late(
+    _find, __dir__, __all__ = export_late(
         __name__,
         {
             "tactician.evals.comparison": "compare_reports",
@@ -65,3 +65,9 @@ else:
             "tactician.evals.trials": "TrialSeed",
         },
     )
+
+    def __getattr__(name: str) -> object:
+        from tactician.extras import require_extra
+
+        with require_extra("evals", "An evaluation needs"):
+            return _find(name)

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from tactician.errors import ConfigurationError
 from tactician.events.event import new_id
-from tactician.mesh.calls.options import MeshCallOptions
+from tactician.mesh.calls.options import MeshCallOptions, check_time
 from tactician.mesh.calls.remote_task import RemoteTaskRunnable
 from tactician.mesh.calls.remote_tools import CapabilityQuery, RemoteTools
 from tactician.mesh.calls.requester import Requester
@@ -94,9 +94,11 @@ class Mesh(MeshConnection):
             accept_within: seconds to wait for the acceptance.
 
         Raises:
+            ConfigurationError: when the priority or the deadline is of another kind.
             RequestRejectedError: when the node refuses the request.
             MeshUnavailableError: when no node accepts it.
         """
+        MeshCallOptions(priority=priority, deadline=deadline)  # checks them
         requester = Requester(self)
         target = await requester.find_target(name, on, version)
         context = RunContext.find_current()
@@ -126,6 +128,7 @@ class Mesh(MeshConnection):
         Raises:
             ConfigurationError: when the target, the text or the time is not valid.
         """
+        check_time("ttl", ttl)
         kind, separator, named = target.partition(":")
         if separator and (kind not in ("capability", "tag", "realm") or not named):
             raise ConfigurationError(f"{target!r} is no target: write a node, 'capability:x', 'tag:x' or 'realm:x'.")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from tactician.frozen import frozen
+
+if TYPE_CHECKING:
+    import ast
 
 Event: TypeAlias = str | Mapping[str, bool]
 """The name of an action or a condition, alternatives such as `"release | pay_out"`, or a mapping of conditions that all
@@ -147,8 +150,9 @@ def any_of(*rules: Rule) -> Rule:
 
 def prefer(rule: Rule, penalty: float) -> Rule:
     """Let the rule be broken for a price: a plan that breaks it costs the penalty more, once."""
-    if rule.penalty is not None:
-        raise TypeError(f"prefer takes a rule and its penalty, not {rule!r}")
+    value: object = rule
+    if not isinstance(value, Rule) or value.penalty is not None:
+        raise TypeError(f"prefer takes a rule and its penalty, as prefer(never('pay_out'), 2), not {rule!r}")
     if isinstance(penalty, bool) or not isinstance(penalty, int | float):
         raise TypeError(f"prefer: the penalty must be a number, not {penalty!r}")
     if not (math.isfinite(penalty) and penalty > 0):
@@ -213,10 +217,20 @@ def parse_rule(text: str) -> Rule:
         call = ast.parse(text.strip(), mode="eval").body
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _MAKERS):
             raise TypeError(f"its functions are {', '.join(_MAKERS)}")
-        values = [ast.literal_eval(argument) for argument in call.args]
-        return _MAKERS[call.func.id](*values, **{str(k.arg): ast.literal_eval(k.value) for k in call.keywords})
+        values = [_read_argument(argument) for argument in call.args]
+        return _MAKERS[call.func.id](*values, **{str(k.arg): _read_argument(k.value) for k in call.keywords})
     except (SyntaxError, TypeError, ValueError, RecursionError, MemoryError) as error:
         raise ValueError(f"{text!r} is no rule, such as before('verify', 'pay_out'): {error}") from error
+
+
+def _read_argument(node: ast.expr) -> object:
+    import ast
+
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        text = ast.unparse(node)
+        raise ValueError(f"{text} is no text and no number; write {text!r}, in quotation marks") from None
 
 
 def _write_argument(argument: Event | int | timedelta | tuple[Rule, ...]) -> object:

@@ -89,7 +89,14 @@ class Platform(RegisteredAgents, RunControl):
         clock: Clock = SYSTEM_CLOCK,
         rules: Sequence[Rule] = (),
     ) -> None:
-        settings = {"store": store, "on_event": on_event, "clock": clock, "retention": retention}
+        settings = {
+            "store": store,
+            "on_event": on_event,
+            "clock": clock,
+            "retention": retention,
+            "planning": planning,
+            "objective": objective,
+        }
         if any(value not in (None, SYSTEM_CLOCK) for value in settings.values()):  # else there is nothing to import
             from tactician.platform.settings import check_settings
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from tactician.errors import ConfigurationError
+from tactician.planning import Objective, PlanningBudget
 from tactician.planning.rules import Rule
 from tactician.planning.ruling.calls import share_rules
 
@@ -23,12 +24,14 @@ def check_settings(settings: Mapping[str, object]) -> None:
             raise ConfigurationError(f"Platform: {name} is {value!r}; {advice}")
 
 
-def read_rules(rules: Iterable[object]) -> tuple[Rule, ...]:
+def read_rules(rules: object) -> tuple[Rule, ...]:
     """Return the rules of a platform.
 
     Raises:
-        ConfigurationError: when a value is no rule, or a condition in a rule is no expression.
+        ConfigurationError: when it is no list, a value is no rule, or a condition in a rule is no expression.
     """
+    if not isinstance(rules, Iterable):
+        raise ConfigurationError(f"Platform: rules is {rules}; write a list, as in rules=[rules.before('a', 'b')]")
     given = tuple(rules)
     wrong = [rule for rule in given if not isinstance(rule, Rule)]
     if wrong:
@@ -48,5 +51,7 @@ _KINDS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "store": (_is_made("add_step"), "write store=SqliteStore('runs.db'), or another store"),
     "on_event": (callable, "write a function, as in on_event=print"),
     "clock": (_is_made("call_later"), "write clock=FakeClock(), or leave it out"),
+    "planning": (lambda value: isinstance(value, PlanningBudget), "write planning=PlanningBudget(time=5.0)"),
+    "objective": (lambda value: isinstance(value, Objective), "write objective=Objective.DOLLARS"),
     "retention": (lambda value: isinstance(value, timedelta), "write retention=timedelta(days=30)"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, cast, get_args, get_origin, overload
 
@@ -191,13 +191,27 @@ def planned_agent(
         for member in added:
             setattr(owner, member, members[member])
         source = Source(owner, namespace, resolvers or {}, contributors=parts)
+        checked = _check_rules(rules, label)
         declared = AgentDeclaration(
-            owner, label, purpose, planner, planning, objective, tuple(rules), source, added, _find_result_type(owner)
+            owner, label, purpose, planner, planning, objective, checked, source, added, _find_result_type(owner)
         )
         setattr(owner, DECLARED, declared)
         return owner
 
     return mark if owner is None else mark(owner)
+
+
+def _check_rules(rules: object, label: str) -> tuple[Rule, ...]:
+    if not rules:
+        return ()
+    from tactician.planning.rules import Rule
+
+    values = tuple(rules) if isinstance(rules, Iterable) and not isinstance(rules, str) else (rules,)
+    checked = tuple(rule for rule in values if isinstance(rule, Rule))
+    if len(checked) < len(values) or isinstance(rules, Rule):
+        shown = ", ".join(str(rule) if isinstance(rule, Rule) else repr(rule) for rule in values)
+        raise DeclarationError(label, [f"rules is {shown}; write a list, as in rules=[rules.before('a', 'b')]"])
+    return checked
 
 
 def _read_purpose(owner: type) -> str:

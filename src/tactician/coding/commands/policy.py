@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
+from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
 from tactician.skills import is_sandbox_available
 
@@ -23,6 +24,9 @@ class CommandPolicy:
         timeout: seconds that a command may run.
         max_output: characters of an output that a model sees.
         readable: further folders that the sandbox shows, such as the folder of a toolchain.
+
+    Raises:
+        ConfigurationError: when there is no such mode, or the time or the size is not positive.
     """
 
     mode: CommandMode = "sandbox"
@@ -30,6 +34,16 @@ class CommandPolicy:
     timeout: float = 300.0
     max_output: int = 12_000
     readable: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a mode that does not exist: it would be neither sandboxed nor approved."""
+        if self.mode not in get_args(CommandMode):
+            modes = ", ".join(map(repr, get_args(CommandMode)))
+            raise ConfigurationError(f"CommandPolicy.mode is {self.mode!r}; it must be one of {modes}")
+        limits: dict[str, object] = {"timeout": self.timeout, "max_output": self.max_output}
+        for name, value in limits.items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+                raise ConfigurationError(f"CommandPolicy.{name} is {value!r}; it must be a number > 0")
 
     @property
     def uses_sandbox(self) -> bool:

@@ -30,6 +30,9 @@ class MeshCallOptions:
         version: version of the capability that is needed.
         accept_within: seconds for which the caller waits for the acceptance.
         patience: seconds for which a run waits in memory before it is suspended.
+
+    Raises:
+        ConfigurationError: when a time is no `timedelta`, or there is no such priority.
     """
 
     on: str | None = None
@@ -40,6 +43,13 @@ class MeshCallOptions:
     version: str | None = None
     accept_within: float = ACCEPT_WITHIN
     patience: float = PATIENCE
+
+    def __post_init__(self) -> None:
+        """Refuse times and priorities of another kind, before a node is asked."""
+        for name, time in (("deadline", self.deadline), ("wait", self.wait)):
+            check_time(name, time)
+        if self.priority not in tuple(Priority):
+            raise ConfigurationError(f"priority is {self.priority!r}; write priority=Priority.HIGH")
 
     @classmethod
     def create(cls, **options: object) -> MeshCallOptions:
@@ -55,3 +65,13 @@ class MeshCallOptions:
             raise ConfigurationError(f"late is {late!r}; write 'error', 'partial' or 'background'")
         build: Callable[..., MeshCallOptions] = cls
         return build(**options)
+
+
+def check_time(name: str, time: object) -> None:
+    """Check a time that may be None.
+
+    Raises:
+        ConfigurationError: when it is something else than a `timedelta`, such as a number of seconds.
+    """
+    if time is not None and not isinstance(time, timedelta):
+        raise ConfigurationError(f"{name} is {time!r}; write {name}=timedelta(minutes=30)")

@@ -15,6 +15,7 @@ from tactician.planning import Action, Plan
 from tactician.planning import rules as make
 from tactician.planning.explanation import Explanation
 from tactician.planning.rules import Rule, from_data
+from tactician.planning.ruling.naming import list_action_names
 from tactician.process.acting.acting import Execution
 from tactician.process.agent.operation import OperationContext
 from tactician.process.agent.spec import ActionSpec
@@ -122,13 +123,14 @@ class AskingReviewer:
             ValueError: when it names an action that the agent lacks, or holds no rule.
         """
         names = [action.name for action in self._execution.agent.actions]
-        for name in (*decision.forbid, *decision.demand, *decision.steps):
+        written = [make.parse_rule(decision.rule)] if decision.rule.strip() else []
+        ruled = [name for rule in written for name in _list_ruled_actions(rule, names)]
+        for name in (*decision.forbid, *decision.demand, *decision.steps, *ruled):
             if name not in names:
                 raise ValueError(f"no action {name!r}.{did_you_mean(name, names)} Actions: {', '.join(names)}")
         yield from map(make.never, decision.forbid)
         yield from map(make.sometime, decision.demand)
-        if decision.rule.strip():
-            yield make.parse_rule(decision.rule)
+        yield from written
         if decision.steps:
             yield from _follow_steps(decision.steps, names)
 
@@ -149,6 +151,12 @@ class AskingReviewer:
         if rules:
             execution = self._execution
             execution.agent = execution.agent.with_rules(replace(rule, is_shared=True) for rule in rules)
+
+
+def _list_ruled_actions(rule: Rule, names: list[str]) -> list[str]:
+    """Return the names in a rule that only actions can have; a method of a component has its short name, too."""
+    short = {name.rpartition(".")[2] for name in names}
+    return [name for name in list_action_names(rule) if name not in short]
 
 
 def _follow_steps(steps: tuple[str, ...], names: list[str]) -> Iterator[Rule]:
