@@ -121,6 +121,8 @@ class Git:
         except subprocess.TimeoutExpired as error:
             raise WorkspaceError(f"git {arguments[0]} in {self.folder} took longer than {_SECONDS:g} s.") from error
         except OSError as error:
+            if not Path(self.folder).is_dir():
+                raise WorkspaceError(f"{self.folder} is not a folder: name the folder of a repository.") from error
             raise WorkspaceError(f"git {arguments[0]} cannot start in {self.folder}: {error.strerror}.") from error
         if done.returncode not in accepts:
             reason = done.stderr.decode(errors="replace").strip()[:_LONGEST_REASON] or f"exit code {done.returncode}"
