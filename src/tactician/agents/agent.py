@@ -29,7 +29,7 @@ from tactician.loop.output import OutputType
 from tactician.loop.turns import TurnLoop
 from tactician.prompts import LlmReference
 from tactician.prompts.contributor_adapters import build_instructions
-from tactician.prompts.directives import ActiveDirectives
+from tactician.prompts.contributors import ActiveDirectives
 from tactician.runs import Input, RunContext, Runnable, RunResult
 from tactician.runs.life.inputs import READS_MESSAGES, InputTypes
 from tactician.runs.runnable import messages_of

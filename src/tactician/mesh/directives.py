@@ -7,7 +7,7 @@ from typing import Final
 
 from tactician.clock import Clock
 from tactician.mesh.messages.directives import DirectiveMessage
-from tactician.prompts.directives import Directive
+from tactician.prompts.contributors import Directive
 
 DIRECTIVES: Final = "tactician.directives"
 """Topic of the directives."""

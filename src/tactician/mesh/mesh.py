@@ -16,7 +16,7 @@ from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages.directives import DirectiveMessage
 from tactician.mesh.messages.message import MAX_TEXT, Priority
 from tactician.mesh.messages.requests import Delivery, MeshRequest
-from tactician.prompts.directives import Directive
+from tactician.prompts.contributors import Directive
 from tactician.runs import RunContext
 
 

@@ -11,8 +11,7 @@ from typing_extensions import override
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.frozen import frozen
 from tactician.grammar import add_article
-from tactician.prompts.contributors import Place, PromptContributor
-from tactician.prompts.directives import ActiveDirectives
+from tactician.prompts.contributors import ActiveDirectives, Place, PromptContributor
 from tactician.prompts.references import LlmReference
 from tactician.runs import RunContext
 from tactician.runs.context.parameters import find_run_parameter

@@ -1,17 +1,19 @@
-"""Prompt contributors: reusable parts of instructions, as objects."""
+"""Prompt contributors: reusable parts of instructions, as objects; and directives, which are a part of all of them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
-from typing import Literal, TypeAlias
+from datetime import UTC, date, datetime
+from typing import Final, Literal, TypeAlias
 
+from tactician.frozen import frozen
 from tactician.runs import RunContext
 from tactician.suggestions import suggest_options
 
 Place: TypeAlias = Literal["beginning", "end"]
+_HEADING: Final = "## Active Directives"
 
 
 class PromptContributor(ABC):
@@ -124,3 +126,45 @@ def _format_day(day: date) -> str:
 
 def _format_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+@frozen
+class Directive:
+    """Guidance for agents.
+
+    Attributes:
+        id: id of the directive.
+        sender: the person or rule that directs.
+        text: the guidance.
+        created_at: time of the directive, in seconds since the epoch.
+        expires_at: time from which it no longer holds; never, when `None`.
+        target: what it is for.
+    """
+
+    id: str
+    sender: str
+    text: str
+    created_at: float
+    expires_at: float | None
+    target: str
+
+    def describe(self) -> str:
+        """Return the directive in a single line, so that its text cannot pass for another section."""
+        moment = datetime.fromtimestamp(self.created_at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        return f"[{self.sender} | {moment}] {' '.join(self.text.split())}"
+
+
+@frozen
+class ActiveDirectives:
+    """Source of the directives for a run and all runs inside it, in the surroundings of the run.
+
+    Attributes:
+        find: returns the directives that hold now.
+    """
+
+    find: Callable[[], Sequence[Directive]]
+
+    def write_section(self) -> str:
+        """Return the section of instructions; empty when no directive holds."""
+        lines = [directive.describe() for directive in self.find()]
+        return "\n".join((_HEADING, *lines)) if lines else ""

@@ -16,7 +16,7 @@ from tactician.mesh.messages.directives import DirectiveMessage
 from tactician.mesh.nodes.offer import Offer
 from tactician.mesh.transports.transport import TransportError
 from tactician.platform import Platform
-from tactician.prompts.directives import Directive
+from tactician.prompts.contributors import Directive
 from tactician.stores.document import StoredDocument
 
 _DIRECTIVES: Final = "mesh-directives"

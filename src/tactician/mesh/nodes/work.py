@@ -20,7 +20,7 @@ from tactician.mesh.nodes.reporter import RunReporter
 from tactician.mesh.nodes.withdrawals import WithdrawalSender
 from tactician.mesh.transports.transport import TransportError
 from tactician.platform import Platform, Worker
-from tactician.prompts.directives import ActiveDirectives
+from tactician.prompts.contributors import ActiveDirectives
 from tactician.runs import RunContext
 from tactician.runs.progress.record import RunRecord
 

@@ -22,7 +22,7 @@ from tactician.process.agent.spec import ActionSpec
 from tactician.process.objects import DEFAULT_BINDING
 from tactician.process.people.questions import ask_human
 from tactician.process.state.options import ActionRetryPolicy, PlanReview
-from tactician.process.state.state import REVIEW, ProcessStatus
+from tactician.process.state.state import REVIEW, PlanReviewState, ProcessStatus
 from tactician.suggestions import did_you_mean
 
 _MOST_CORRECTIONS: Final = 10
@@ -50,6 +50,7 @@ class AskingReviewer:
     def __init__(self, execution: Execution, terms: PlanReview) -> None:
         self._execution = execution
         self._state = execution.state
+        self._review = self._state.review = execution.state.review or PlanReviewState()
         self._terms = terms
         never = Action(REVIEW, {REVIEW: True})  # no planner chooses it
         self.action = ActionSpec(
@@ -65,11 +66,11 @@ class AskingReviewer:
             retry=ActionRetryPolicy(attempts=1),
             is_serial=True,
         )
-        self._add_rules([from_data(data) for data in self._state.review.rules])
+        self._add_rules([from_data(data) for data in self._review.rules])
 
     def review(self, plan: Plan) -> bool:
         """Return whether a person has to decide on a plan first; a plan that was rejected before ends the process."""
-        review, names = self._state.review, tuple(action.name for action in plan.actions)
+        review, names = self._review, tuple(action.name for action in plan.actions)
         if names in review.refused:
             self._state.end(ProcessStatus.STUCK, f"the plan {', '.join(names)} was rejected: {review.reason}")
             return False
@@ -104,7 +105,7 @@ class AskingReviewer:
         raise Rejected(f"no decision on the plan made sense in {_MOST_CORRECTIONS} attempts")
 
     async def _ask(self, problem: str) -> PlanDecision:
-        terms, prompt = self._terms, f"{self._state.review.prompt}{problem}"
+        terms, prompt = self._terms, f"{self._review.prompt}{problem}"
         role, key = terms.required_role, "plan_review"
         try:
             if terms.deadline is None:
@@ -135,7 +136,7 @@ class AskingReviewer:
             yield from _follow_steps(decision.steps, names)
 
     def _take(self, decision: PlanDecision, rules: list[Rule]) -> None:
-        review = self._state.review
+        review = self._review
         if decision.steps:
             review.approved = decision.steps
         elif decision.approved and not rules:

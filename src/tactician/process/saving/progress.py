@@ -28,7 +28,7 @@ from tactician.process.saving.saved_state import (
 )
 from tactician.process.saving.stored_objects import decode_entry, encode_object
 from tactician.process.state.options import ProcessOptions
-from tactician.process.state.state import REVIEW, ActionRun, PlanReviewState, ProcessState, WaitingAction
+from tactician.process.state.state import REVIEW, ActionRun, ProcessState, WaitingAction
 from tactician.process.stored_types import SavedObject
 from tactician.runs import OutputError, RunResult, RunStatus
 from tactician.runs.progress.checkpoint import Changes, Data, Live
@@ -101,8 +101,8 @@ class ProcessProgress:
         if state.rule_states is not None:
             timers = dict(state.rule_timers)
             saved["rules"] = SavedRules(states=state.rule_states, timers=timers, read=state.rules_read)
-        if self._execution.options.plan_review is not None:
-            saved["review"] = replace(state.review, refused=[*state.review.refused], rules=[*state.review.rules])
+        if (review := state.review) is not None:
+            saved["review"] = replace(review, refused=[*review.refused], rules=[*review.rules])
         return saved
 
     def _save_change(self, change: BoardChange) -> Data:
@@ -157,7 +157,7 @@ def restore_process(
         rule_states=None if rules is None else rules["states"],
         rule_timers={} if rules is None else dict(rules["timers"]),
         rules_read=0 if rules is None else rules["read"],
-        review=saved.get("review") or PlanReviewState(),
+        review=saved.get("review"),
     )
     return RestoredProcess(state, options or origin.options)
 

@@ -142,7 +142,7 @@ class ProcessState:
         rule_states: the states of the rules at the last decision, by their texts.
         rule_timers: for rules with a time, since when they wait for something, in seconds since the epoch.
         rules_read: number of entries of the history that the rules have read.
-        review: the reviews of plans.
+        review: the reviews of plans; `None` without any.
         order: the order in which results go onto the blackboard.
         began_at: time of creation, in seconds since the epoch.
         plan: the plan that is followed; `None` before the first plan, and once the process is stuck or has ended.
@@ -167,7 +167,7 @@ class ProcessState:
     rule_states: dict[str, int] | None = None
     rule_timers: dict[str, float] = field(default_factory=dict)
     rules_read: int = 0
-    review: PlanReviewState = field(default_factory=PlanReviewState)
+    review: PlanReviewState | None = None
     _counts: dict[str, int] | None = field(default=None, repr=False)
     _counted: int = 0
 
