@@ -234,9 +234,11 @@ class TestEvents:
         assert [len(request["tools"]) for request in requests] == [1, 0, 0]
 
     async def test_a_run_that_was_waiting_ends_for_its_readers(self) -> None:
-        async with served(create_platform()) as client:
+        platform = create_platform()
+        async with served(platform) as client:
             run_id = await start(client, "shop", {"number": 7})
             await find(client, run_id, "waiting")
+            await (await platform.process(run_id)).wait()  # its event follows the status in the store
             reading = asyncio.create_task(client.get(f"/api/runs/{run_id}/events"))
             await asyncio.sleep(0)
             await client.delete(f"/api/runs/{run_id}")
