@@ -81,7 +81,7 @@ class CodingSession:
 
     @property
     def returns(self) -> int:
-        """How often the changes of the agent have come back to the state in which the files are."""
+        """The number of times that the agent has brought the files back to their present state."""
         return self._states[frozenset(self._changed.items())] - 1
 
     def digest_changes(self) -> bytes:

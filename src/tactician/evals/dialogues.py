@@ -41,7 +41,7 @@ class SimulatedUser(pydantic.BaseModel):
 
 
 class UserTurn(pydantic.BaseModel):
-    """What a simulated user says next."""
+    """The next message of a simulated user."""
 
     text: str
     is_done: bool = False

@@ -64,12 +64,12 @@ class EvalReport:
 
     @property
     def cases(self) -> list[ReportCase[Any, Any, Any]]:
-        """What pydantic-evals reports of the runs that gave an output."""
+        """The reports by pydantic-evals of the runs that gave an output."""
         return [entry.passed for entry in self.entries if entry.passed is not None]
 
     @property
     def failures(self) -> list[ReportCaseFailure[Any, Any, Any]]:
-        """What it reports of the runs that raised an error."""
+        """The reports by pydantic-evals of the runs that raised an error."""
         return [entry.failed for entry in self.entries if entry.failed is not None]
 
     @property

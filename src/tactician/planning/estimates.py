@@ -14,7 +14,7 @@ _LEAST_SUCCESS: Final = 0.01
 
 @frozen(kw_only=True)
 class RunEstimate:
-    """What a run of an action is expected to take.
+    """Estimate of a run of an action.
 
     Attributes:
         seconds: duration of a run, whether it succeeds or fails.

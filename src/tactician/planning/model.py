@@ -149,7 +149,7 @@ class Plan:
 
     @property
     def expected(self) -> PlanExpectation:
-        """What the plan is expected to take: seconds, dollars, the chance of success, the makespan and a timeline."""
+        """The expectation of the plan: seconds, dollars, the chance of success, the makespan and a timeline."""
         from tactician.planning.forecast.expectation import expect
 
         return expect(self.actions, self.max_parallel, keeps_order=self.keeps_order)

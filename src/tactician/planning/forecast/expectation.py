@@ -22,7 +22,7 @@ class EstimatedAction(Protocol):
 
     @property
     def estimate(self) -> RunEstimate | None:
-        """What a run is expected to take."""
+        """The estimate of a run."""
 
     def is_independent_of(self, other: Self, /) -> bool:
         """Return True if both may run at once."""
@@ -50,7 +50,7 @@ class Slot:
 
 @frozen
 class PlanExpectation:
-    """What a plan is expected to take, with a second run wherever an action fails.
+    """Expectation of a plan, with a second run wherever an action fails.
 
     Attributes:
         seconds: duration of all actions, one after the other.

@@ -42,7 +42,7 @@ class RunTrial:
 
 @frozen
 class Experience:
-    """What is known of an action, a tool or a model from its earlier runs.
+    """Experience with an action, a tool or a model, from its earlier runs.
 
     Attributes:
         trials: the newest runs, the newest first.
@@ -84,7 +84,7 @@ class Experience:
 
     @property
     def estimate(self) -> RunEstimate:
-        """What the next run is expected to take; nothing, without any run."""
+        """The estimate of the next run; it expects to take nothing, without any earlier run."""
         return RunEstimate(seconds=self.seconds, dollars=self.dollars, success=self.success, runs=self.runs)
 
     def sample(self, draw: Random) -> RunEstimate:

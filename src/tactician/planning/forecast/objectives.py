@@ -16,7 +16,7 @@ from tactician.planning.world import WorldState
 
 @frozen
 class Objective:
-    """What a plan is to save: weights of the declared costs, the seconds and the dollars of its actions.
+    """Objective of a plan: weights of the declared costs, the seconds and the dollars of its actions.
 
     An action costs its weighted sum, times the number of runs until one succeeds. `Objective.COST`, `Objective.TIME`
     and `Objective.DOLLARS` save a single thing.

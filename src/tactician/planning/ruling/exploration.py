@@ -19,7 +19,7 @@ _State: TypeAlias = tuple[WorldState, tuple[int, ...]]
 
 @frozen
 class ActionOutcome:
-    """What an action may lead to.
+    """The outcomes of an action.
 
     Attributes:
         text: the action and what it gives, for people

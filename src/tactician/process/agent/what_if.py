@@ -76,7 +76,7 @@ def _find_action(spec: PlannedAgentSpec, name: str) -> str:
 
 @frozen
 class Fallback:
-    """What would be done if a step of a plan failed.
+    """Way out if a step of a plan failed.
 
     Attributes:
         step: the name of the action
