@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import to_json
 
-from tactician.evals.statistics import ScoreComparison, resample_mean
+from tactician.evals import ScoreComparison
+from tactician.evals.statistics import resample_mean
 from tactician.evals.summaries import EVALUATIONS, list_evaluations, read_summary
 from tactician.extras import require_extra
 from tactician.serve.api.forms.evaluation_forms import (
@@ -30,9 +31,8 @@ from tactician.serve.api.serving.operations import ApiOperation, Call, count_up_
 from tactician.serve.problems import ApiError
 
 if TYPE_CHECKING:
-    from tactician.evals.differences import ReportComparison
+    from tactician.evals import EvalReport, ReportComparison
     from tactician.evals.entries import TrialEntry
-    from tactician.evals.report import EvalReport
     from tactician.evals.summaries import EvaluationSummary
 
 _MOST: Final = 1000
@@ -75,7 +75,7 @@ async def _load(call: Call, evaluation_id: str) -> EvalReport:
 
 
 def _compare(before: EvalReport, after: EvalReport) -> ComparisonForm:
-    from tactician.evals.comparison import compare_reports
+    from tactician.evals import compare_reports
     from tactician.evals.terminal import describe_verdict
 
     # Resampling takes a second for some thousand cases.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tactician.documents.forms import form_of
+from tactician.evals import ScoreComparison
 from tactician.evals.differences import CaseComparison
-from tactician.evals.statistics import ScoreComparison
 from tactician.evals.summaries import EvaluationSummary, WaitingCase
 from tactician.serve.api.forms.forms import Form
 
