@@ -34,6 +34,7 @@ from tactician.mesh.nodes.settings import NodeOptions, NodeSettings
 from tactician.mesh.nodes.shared_queue import SharedQueue
 from tactician.mesh.nodes.withdrawals import WithdrawalSender
 from tactician.mesh.nodes.work import NodeWork
+from tactician.mesh.retention import RecordPruner
 from tactician.mesh.sources import OpenMeshes, RunningNodes
 from tactician.mesh.transports.transport import TransportError
 from tactician.platform import Platform
@@ -231,8 +232,16 @@ class Node:
         self._platform.services.find(RunningNodes).nodes.append(self)
         self._work.start()
         receiving = self._mesh.receive_from(self.queue, self._inbox.take, self._settings.lease.total_seconds())
-        asking = LostReplies(self._mesh, self._platform.store, self.queue).keep_asking()
-        upkeep = (receiving, asking, self._keep_announcing(), self._work.keep_sweeping(), self._held.keep_leases())
+        lost = LostReplies(self._mesh, self._platform.store, self.queue)
+        pruner = RecordPruner(self._mesh, self._platform.store)
+        upkeep = (
+            receiving,
+            self._keep_announcing(),
+            self._work.keep_sweeping(),
+            self._held.keep_leases(),
+            pruner.keep_pruning(),
+            lost.keep_asking(),
+        )
         self._tasks = [asyncio.create_task(work) for work in upkeep]
         await self._announce()
 
