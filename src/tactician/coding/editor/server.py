@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from acp import PROTOCOL_VERSION, Client, run_agent
 from acp.exceptions import RequestError
@@ -44,7 +44,7 @@ from tactician.platform import Platform
 from tactician.secrets import mask_secrets
 from tactician.tools.toolbox import ToolLike
 
-_Server: TypeAlias = HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio
+EditorServer: TypeAlias = HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio
 _FAILED = -32603
 _REFUSED = -32602
 
@@ -91,7 +91,7 @@ class EditorAgent:
         return AuthenticateResponse()
 
     async def new_session(
-        self, cwd: str, mcp_servers: Sequence[_Server] | None = None, **_: object
+        self, cwd: str, mcp_servers: Sequence[EditorServer] | None = None, **_: object
     ) -> NewSessionResponse:
         """Begin a session in a folder.
 
@@ -103,7 +103,7 @@ class EditorAgent:
         return NewSessionResponse(session_id=session.id, modes=session.modes)
 
     async def load_session(
-        self, cwd: str, session_id: str, mcp_servers: Sequence[_Server] | None = None, **_: object
+        self, cwd: str, session_id: str, mcp_servers: Sequence[EditorServer] | None = None, **_: object
     ) -> LoadSessionResponse:
         """Go on with a session, and show its conversation.
 
@@ -167,12 +167,11 @@ class EditorAgent:
     async def ext_notification(self, method: str, params: dict[str, object]) -> None:
         """Pass over a notification that the protocol does not have."""
 
-    def _open(self, session_id: str, cwd: str, servers: Sequence[_Server]) -> EditorSession:
+    def _open(self, session_id: str, cwd: str, servers: Sequence[EditorServer]) -> EditorSession:
         folder = Path(cwd)
         if not folder.is_absolute() or not folder.is_dir():
             raise RequestError(_REFUSED, f"{cwd!r} is not the whole path of a folder.")
-        tools = [_read_server(server) for server in servers]
-        settings: AgentSettings = {**self._settings, "tools": (*self._settings.get("tools", ()), *tools)}
+        settings: AgentSettings = {**self._settings, "tools": (*self._settings.get("tools", ()), *_read_tools(servers))}
         session = EditorSession(session_id, folder, self._platform, self._get_client(), settings)
         self._sessions[session_id] = session
         return session
@@ -200,22 +199,13 @@ class EditorAgent:
             self._sessions.clear()
 
 
-def _read_server(server: _Server) -> ToolLike:
-    """Return an MCP server that the editor names, as tools.
-
-    Raises:
-        RequestError: when it has a transport that is not supported.
-    """
+def _read_tools(servers: Sequence[EditorServer]) -> Sequence[ToolLike]:
+    """Return the MCP servers of an editor as tools."""
+    if not servers:
+        return ()
     with require_extra("mcp", "An MCP server of the editor needs"):
-        from tactician.mcp import McpServer
-    match server:
-        case McpServerStdio():
-            environment = {variable.name: variable.value for variable in server.env}
-            return cast("ToolLike", McpServer.stdio(server.command, *server.args, env=environment, name=server.name))
-        case HttpMcpServer():
-            headers = {header.name: header.value for header in server.headers}
-            return cast("ToolLike", McpServer.http(server.url, headers=headers, name=server.name))
-    raise RequestError(_REFUSED, f"The MCP server {server.name!r} must be a program, or speak streamable HTTP.")
+        from tactician.coding.editor.servers import read_server
+    return [read_server(server) for server in servers]
 
 
 async def serve_editor(platform: Platform, **settings: Unpack[AgentSettings]) -> None:

@@ -120,7 +120,7 @@ class EditorSession:
         """Show the conversation to the editor.
 
         Raises:
-            ConversationNotFoundError: when there is none with the id of the session.
+            ConversationNotFoundError: when no conversation has the id of the session.
         """
         async with self._platform.conversations.look(self.id) as conversation:
             messages = list(conversation.messages)
