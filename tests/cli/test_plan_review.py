@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -9,13 +10,16 @@ from tactician import SqliteStore
 from tests.cli.support import tactician, written
 
 SOURCES = """
+from dataclasses import dataclass
+
 from tactician import UserInput, achieves_goal, action, planned_agent
 from tactician.errors import Replan
 from tactician.planning import MEASURED
 
 
-class Facts(str):
-    pass
+@dataclass
+class Facts:
+    source: str
 
 
 @planned_agent(description="Answers from one of two sources")
@@ -31,7 +35,7 @@ class Researcher:
     @achieves_goal("It is answered")
     @action
     def answer(self, facts: Facts) -> str:
-        return f"from the {facts}"
+        return f"from the {facts.source}"
 """
 
 
@@ -59,8 +63,13 @@ def test_runs_teach_the_plans_of_the_command_line(tmp_path: Path) -> None:
     assert "Plan of Researcher" in unmeasured.err, "nothing was measured yet"
 
 
+async def create_store(path: Path) -> None:
+    async with SqliteStore(path) as store:
+        await store.load("runs", "none")
+
+
 def test_without_runs_there_is_no_experience(tmp_path: Path) -> None:
-    SqliteStore(tmp_path / "runs.db").close()
+    asyncio.run(create_store(tmp_path / "runs.db"))
     assert "No runs yet" in tactician("experience", "--store", str(tmp_path / "runs.db")).out
     wrong = tactician("run", written(tmp_path, SOURCES), "Who?", "--objective", "speed")
-    assert (wrong.code, "dollars" in wrong.err) == (1, True)
+    assert (wrong.code, "dollars" in wrong.err) == (2, True)
