@@ -35,9 +35,9 @@ class WorkspacePart(Part):
         folder = None if self.folder is None else builder.resolve_file(self.folder, "folder")
         if source is None or (folder is None and self.folder is not None):
             return None
-        options: dict[str, Any] = {"base": self.base, "name": self.name, "allows_lfs": self.allows_lfs}
-        given = {name: value for name, value in options.items() if value is not None}
-        return builder.attempt(lambda: Workspace(self.kind, source, folder=folder, **given))
+        values = {"base": self.base, "name": self.name, "allows_lfs": self.allows_lfs}
+        options: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+        return builder.attempt(lambda: Workspace(self.kind, source, folder=folder, **options))
 
     @classmethod
     def export(cls, workspace: Workspace, exporter: Exporter) -> WorkspacePart | None:
@@ -68,9 +68,9 @@ class CommandPolicyPart(Part):
         """Return the rules; `None` when a folder cannot be used."""
         readable = [builder.resolve_file(path, "readable", place) for place, path in enumerate(self.readable or ())]
         plain = {name: getattr(self, name) for name in ("mode", "network", "timeout", "max_output")}
-        given: dict[str, Any] = {name: value for name, value in plain.items() if value is not None}
+        options: dict[str, Any] = {name: value for name, value in plain.items() if value is not None}
         folders = tuple(path for path in readable if path is not None)
-        return builder.attempt(lambda: CommandPolicy(readable=folders, **given))
+        return builder.attempt(lambda: CommandPolicy(readable=folders, **options))
 
     @classmethod
     def export(cls, policy: CommandPolicy, exporter: Exporter) -> CommandPolicyPart | None:
