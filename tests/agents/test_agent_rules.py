@@ -252,3 +252,24 @@ async def test_rules_of_a_platform_guard_supervised_agents() -> None:
 def test_mistakes_in_rules_of_a_platform_are_errors(book: Sequence[Rule]) -> None:
     with pytest.raises(ConfigurationError, match="Platform: rules has"):
         Platform(ScriptedModel(), rules=book)
+
+
+@pytest.mark.parametrize(
+    ("condition", "mistake"),
+    [
+        ("amout > 1000", "'amout'; did you mean 'amount'"),
+        ("amount > 9 and not aprove", "'aprove'; did you mean 'approve'"),
+    ],
+)
+def test_names_inside_conditions_are_checked_when_the_agent_is_made(condition: str, mistake: str) -> None:
+    rule = rules.never("pay_out", when=condition)
+    with pytest.raises(DeclarationError, match=mistake):
+        Desk().agent(ScriptedModel(), rule)
+    with pytest.raises(DeclarationError, match=mistake):
+        Platform(ScriptedModel("x"), rules=[rule]).run_sync(Desk().agent(ScriptedModel("x")), "x")
+
+
+async def test_a_condition_of_something_else_is_an_error_when_all_tools_are_there() -> None:
+    agent = Desk().agent(ScriptedModel("x"), rules.never("pay_out", when="zebra > 1000"))
+    with pytest.raises(DeclarationError, match="nothing is called 'zebra'; there are amount, approve, pay_out"):
+        await agent.run("x")
