@@ -12,8 +12,8 @@ from tactician.llm import ToolCall, ToolResult
 from tactician.loop.events import ToolRefused
 from tactician.planning.ruling.calls import RuleGuard, find_call_mistakes, find_shared_mistakes, select_rules
 from tactician.runs import RunContext
+from tactician.tools import Tool
 from tactician.tools.arguments import repair_arguments
-from tactician.tools.tool import Tool
 from tactician.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from tactician.planning.expressions import RULE_PREFIX, Expression, evaluate, parse_expression
-from tactician.planning.model import Action
+from tactician.planning.model import Action, Goal
 from tactician.planning.rules import Rule
 from tactician.planning.ruling.automaton import Literals
+from tactician.planning.ruling.contradictions import find_contradiction
 from tactician.planning.ruling.naming import ExpressionNames, list_action_names, list_event_names
 from tactician.planning.ruling.progress import RuleBook, RuleProgress
 from tactician.planning.world import UNKNOWN, ConditionValue, WorldState
@@ -102,6 +103,23 @@ def _find_unknown_arguments(
             yield f"rule {rule}: nothing is called {name!r}; did you mean {closest!r}?"
         elif is_complete:
             yield f"rule {rule}: nothing is called {name!r}; there are {', '.join(expected) or 'none'}"
+
+
+def find_call_contradiction(rules: tuple[Rule, ...], names: Iterable[str]) -> str | None:
+    """Return a sentence about the smallest set of rules that no sequence of calls can meet; `None` without such a set.
+
+    Args:
+        rules: the rules, in which every name was checked
+        names: the names of the tools or tasks
+    """
+    named = dict.fromkeys((*names, *(text for rule in rules for text in list_action_names(rule))))
+    calls = [Action(name, {}, {name: True}) for name in named]
+    contrary = find_contradiction(list(resolve_calls(rules).rules), calls, [Goal("an answer", {})], named)
+    if not contrary:
+        return None
+    if len(contrary) == 1:
+        return f"the rule {contrary[0]} can never be met"
+    return f"the rules {', '.join(map(str, contrary))} contradict each other: no calls meet them all"
 
 
 def _list_conditions(rule: Rule) -> list[str]:
