@@ -17,7 +17,6 @@ from tactician.cli.outcomes import WAITING, Outcome, answer_requests, find_run_i
 from tactician.cli.progress import ProgressView
 from tactician.cli.run_command import create_asker, open_catalog
 from tactician.cli.stores import find_store, format_store_option, require_store
-from tactician.errors import ConfigurationError
 from tactician.extras import require_extra
 from tactician.frozen import frozen
 from tactician.platform import Platform
