@@ -61,7 +61,7 @@ def find_unreachable(declared: Declarations, words: ConditionNames) -> Iterator[
 def find_unknown_in_rules(
     expressions: Iterable[Expression], declared: Declarations, words: ConditionNames
 ) -> Iterator[str]:
-    """Yield the objects in expressions of rules that never exist, and fields that they do not have."""
+    """Yield the objects in expressions of rules that never exist, and fields that they lack."""
     if object in words.kinds:
         return
     named = _map_names_to_types(words)
@@ -131,7 +131,7 @@ def _find_visible_classes(source: Source) -> dict[str, list[type]]:
 
 
 def _find_unknown_names(expression: Expression, named: Mapping[str, Collection[type]]) -> Iterator[str]:
-    """Yield the objects that never exist, and fields that they do not have."""
+    """Yield the objects that never exist, and fields that they lack."""
     for name in sorted(expression.names - named.keys()):
         hint = (
             suggest_similar(name, named)

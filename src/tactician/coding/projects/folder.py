@@ -113,7 +113,7 @@ def find_table(data: Mapping[str, object], *keys: str) -> Mapping[str, object]:
 
 
 def find_broken_files(root: Path, folders: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence for each build file in JSON or TOML that cannot be read: its commands are those of its name."""
+    """Yield a sentence for each build file in JSON or TOML that cannot be read, and says nothing then."""
     for folder in dict.fromkeys(folders):
         for name, parse in _PARSERS.items():
             path = root / folder / name
