@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -328,3 +329,27 @@ def test_names_in_rules_are_checked_with_suggestions() -> None:
         asyncio.run(run(build(rules.never("pay"))))
     with pytest.raises(DeclarationError, match="is no action, no condition and no expression"):
         asyncio.run(run(build(rules.never("pay_out", when="import os"))))
+
+
+@pytest.mark.parametrize(
+    ("condition", "mistake"),
+    [
+        ("oder.value > 3", "nothing is called 'oder'; did you mean 'order'?"),
+        ("not (order.value > 3 and aproved)", "nothing is called 'aproved'; did you mean 'approved'?"),
+        ("order.valu > 3", "'order' has no 'valu'; did you mean 'value'?"),
+        ("any(each.value > 3 for each in orders)", "nothing is called 'orders'; did you mean 'order'?"),
+        ("zebra.stripes > 3", "nothing is called 'zebra'; objects are called by their class"),
+    ],
+)
+async def test_names_inside_expressions_are_checked(condition: str, mistake: str) -> None:
+    rule = rules.never("pay_out", when=condition)
+    with pytest.raises(DeclarationError, match=re.escape(mistake)):
+        Platform(ScriptedModel()).register(build(rule))
+    with pytest.raises(DeclarationError, match=re.escape(mistake)):
+        await run(build(), options=ProcessOptions(rules=(rule,)))
+    platform = Platform(ScriptedModel(), rules=[rule])
+    if "did you mean" in mistake:
+        with pytest.raises(DeclarationError, match=re.escape(mistake)):
+            await platform.start(build(), Order(value=50))
+    else:  # on another agent of the platform there may be such a thing; here it permits nothing
+        assert (await platform.start(build(), Order(value=50))).status is not ProcessStatus.COMPLETED
