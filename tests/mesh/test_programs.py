@@ -71,6 +71,7 @@ def test_two_programs_and_the_commands_for_requests(terminal: Terminal, kitchen:
     listed = terminal.mesh("nodes")
     assert "kitchen  READY  0 running, 0 waiting" in listed
     assert "check_inventory  (tool)  [food, stock]" in listed
+    assert "kitchen  stock report  every 1:00:00  next " in terminal.mesh("schedules")
 
     kitchen.send_signal(signal.SIGTERM)
     assert kitchen.wait(30) == 0
