@@ -31,7 +31,7 @@ from tactician.mesh.nodes.offer import Offer, OfferedRunnable
 from tactician.mesh.nodes.own_work import OwnWork
 from tactician.mesh.nodes.replies import ReplyTaker
 from tactician.mesh.nodes.reporter import RunReporter
-from tactician.mesh.nodes.schedules import NodeSchedules, NodeSchedule
+from tactician.mesh.nodes.schedules import NodeSchedule, NodeSchedules
 from tactician.mesh.nodes.settings import NodeOptions, NodeSettings
 from tactician.mesh.nodes.shared_queue import SharedQueue
 from tactician.mesh.nodes.withdrawals import WithdrawalSender
