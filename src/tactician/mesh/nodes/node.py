@@ -34,6 +34,7 @@ from tactician.mesh.nodes.reporter import RunReporter
 from tactician.mesh.nodes.schedules import NodeSchedule, NodeSchedules
 from tactician.mesh.nodes.settings import NodeOptions, NodeSettings
 from tactician.mesh.nodes.shared_queue import SharedQueue
+from tactician.mesh.nodes.subscriptions import NodeSubscriptions, TopicSubscription
 from tactician.mesh.nodes.withdrawals import WithdrawalSender
 from tactician.mesh.nodes.work import NodeWork
 from tactician.mesh.sources import OpenMeshes, RunningNodes
@@ -99,6 +100,7 @@ class Node:
         is_shared = self._settings.find_sharing(platform.store)
         self._own_work = OwnWork(name, platform, mesh, self._offers, is_shared=is_shared)
         self._schedules = NodeSchedules(name, platform, mesh, self._own_work, self._intake)
+        self._subscriptions = NodeSubscriptions(name, platform, mesh, self._own_work, self._intake)
         self._stopped = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -242,6 +244,23 @@ class Node:
             NodeSchedule(name=name, timetable=times, capability=offer.name, input=value, publish_to=publish_to)
         )
 
+    def subscribe(self, topic: str, work: object, *, publish_to: str | None = None) -> None:
+        """Do work for each event of a topic, once, also for the events of the last day while the node was away.
+
+        Args:
+            topic: name of the topic; `*` stands for a part between dots, and `>` at the end for all further parts.
+            work: the Runnable, the tool or the function; the value of the event is its input.
+            publish_to: topic to which each result is published.
+
+        Raises:
+            ConfigurationError: when the mesh has no topics, or the node has a subscription of that topic.
+            DeclarationError: when the work cannot be done for events.
+        """
+        if not self._mesh.transport.has_topics:
+            raise ConfigurationError(f"{self._mesh.transport.label} has no topics to subscribe to")
+        offer = self._own_work.add(f"topic:{topic}", work, self._work, publish_to)
+        self._subscriptions.add(TopicSubscription(pattern=topic, offer=offer, publish_to=publish_to))
+
     async def __aenter__(self) -> Self:
         await self.start()
         return self
@@ -270,7 +289,9 @@ class Node:
         self._work.start()
         receiving = self._mesh.receive_from(self.queue, self._inbox.take, self._settings.lease.total_seconds())
         upkeep = (receiving, self._keep_announcing(), self._work.keep_sweeping(), self._held.keep_leases())
-        self._tasks = [asyncio.create_task(work) for work in (*upkeep, self._schedules.keep_firing())]
+        reading = map(self._subscriptions.keep_reading, await self._subscriptions.start())
+        own = (self._schedules.keep_firing(), *reading)
+        self._tasks = [asyncio.create_task(work) for work in (*upkeep, *own)]
         await self._announce()
 
     async def run(self) -> None:
@@ -329,6 +350,7 @@ class Node:
             sent_at=self._mesh.clock.time(),
             tiers=tuple(self._settings.tiers or ()),
             schedules=self._schedules.list_cards(),
+            topics=self._subscriptions.patterns,
         )
 
     async def _announce(self) -> None:

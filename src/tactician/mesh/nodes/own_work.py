@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Final
 
 from pydantic import JsonValue
@@ -15,6 +16,7 @@ from tactician.mesh.nodes.offer import Offer, OfferedRunnable
 from tactician.mesh.nodes.work import NodeWork
 from tactician.platform import Platform
 
+_LONGEST_ID: Final = 300
 _CLAIMED_FOR: Final = 86_400.0
 """Seconds for which an instance with a store of its own keeps the others from the same work."""
 
@@ -95,7 +97,7 @@ class OwnWork:
 
         topic = task.publish_to
         request = MeshRequest(
-            id=task.id,
+            id=task.id if len(task.id) <= _LONGEST_ID else sha256(task.id.encode()).hexdigest(),
             sender=self._node,
             recipient=self._node,
             capability=task.capability,
