@@ -37,6 +37,7 @@ from tactician.mesh.nodes.shared_queue import SharedQueue
 from tactician.mesh.nodes.subscriptions import NodeSubscriptions, TopicSubscription
 from tactician.mesh.nodes.withdrawals import WithdrawalSender
 from tactician.mesh.nodes.work import NodeWork
+from tactician.mesh.retention import RecordPruner
 from tactician.mesh.sources import OpenMeshes, RunningNodes
 from tactician.mesh.timetable import Timetable, TimetableOptions
 from tactician.mesh.transports.transport import TransportError
@@ -288,10 +289,17 @@ class Node:
         self._platform.services.find(RunningNodes).nodes.append(self)
         self._work.start()
         receiving = self._mesh.receive_from(self.queue, self._inbox.take, self._settings.lease.total_seconds())
-        upkeep = (receiving, self._keep_announcing(), self._work.keep_sweeping(), self._held.keep_leases())
-        reading = map(self._subscriptions.keep_reading, await self._subscriptions.start())
-        own = (self._schedules.keep_firing(), *reading)
-        self._tasks = [asyncio.create_task(work) for work in (*upkeep, *own)]
+        pruner = RecordPruner(self._mesh, self._platform.store)
+        upkeep = (
+            receiving,
+            self._keep_announcing(),
+            self._work.keep_sweeping(),
+            self._held.keep_leases(),
+            pruner.keep_pruning(),
+            self._schedules.keep_firing(),
+            *map(self._subscriptions.keep_reading, await self._subscriptions.start()),
+        )
+        self._tasks = [asyncio.create_task(work) for work in upkeep]
         await self._announce()
 
     async def run(self) -> None:
