@@ -9,11 +9,13 @@ from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
+from typing import Final, Literal, Protocol, get_args
 
 from pydantic import JsonValue
 
 from tactician.clock import Clock, pause
+from tactician.ensemble.learning.scoped_memory import ScopedMemory
+from tactician.ensemble.learning.scopes import Scope
 from tactician.errors import ConfigurationError, DocumentConflictError, LeaseLostError, StaleVersionError
 from tactician.events.event import new_id
 from tactician.frozen import frozen
@@ -22,9 +24,6 @@ from tactician.resilience.backoff import compute_backoff
 from tactician.stores import DocumentStore
 from tactician.stores.document import Lease, StoredDocument
 from tactician.suggestions import suggest_options
-
-if TYPE_CHECKING:
-    from tactician.ensemble.learning.scoped_memory import ScopedMemory
 
 Consistency = Literal["eventual", "locked", "optimistic", "external"]
 _VALUES: Final = "mesh-memory"
@@ -195,9 +194,6 @@ class SharedMemory:
         Args:
             keep_last: number of entries that are kept.
         """
-        from tactician.ensemble import Scope
-        from tactician.ensemble.learning.scoped_memory import ScopedMemory
-
         return ScopedMemory(self._store, {self.name: Scope(keep_last=keep_last)})
 
     def _find_lease(self) -> Lease | None:
