@@ -14,8 +14,8 @@ from typing import Final, Literal, Protocol, get_args
 from pydantic import JsonValue
 
 from tactician.clock import Clock, pause
+from tactician.ensemble import Scope
 from tactician.ensemble.learning.scoped_memory import ScopedMemory
-from tactician.ensemble.learning.scopes import Scope
 from tactician.errors import ConfigurationError, DocumentConflictError, LeaseLostError, StaleVersionError
 from tactician.events.event import new_id
 from tactician.frozen import frozen
