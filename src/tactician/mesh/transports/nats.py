@@ -69,6 +69,7 @@ class NatsTransport(Transport):
         self._url = url
         self._client: Client | None = None
         self._stream: JetStreamContext | None = None
+        self._refusal: Exception | None = None
         self._claims: KeyValue | None = None
         self._pulls: dict[str, JetStreamContext.PullSubscription] = {}
         self._private: dict[str, MemoryQueue] = {}
@@ -88,7 +89,7 @@ class NatsTransport(Transport):
             await self._create_streams(self._stream)
         except _BROKEN as error:
             await self.aclose()
-            raise self._explain(error) from error
+            raise self._explain(self._refusal or error) from error
 
     async def _create_streams(self, stream: JetStreamContext) -> None:
         queues = api.StreamConfig(
@@ -265,6 +266,9 @@ class NatsTransport(Transport):
                 await SYSTEM_CLOCK.sleep(_PAUSE)
 
     async def _note(self, error: Exception) -> None:
+        if self._stream is None:  # the first connection, which is tried until its time is over
+            self._refusal = error
+            return
         _logger.warning("%s: %s", self.label, mask_secrets(str(error) or type(error).__name__))
 
     def _explain(self, error: BaseException) -> TransportError:
