@@ -104,7 +104,7 @@ PUBLIC = {
     "tactician.mcp": "filesystem git McpError McpProgress McpServer",
     "tactician.mesh": """
         Delivery DirectiveReceived Mesh Node NodeMeasured Priority RequestAccepted RequestCompleted RequestProgressed
-        RequestRejected RequestSent RequestStarted WorkAnswered
+        RequestRejected RequestSent RequestStarted ScheduleFired WorkAnswered
     """,
     "tactician.planning": """
         Action AStarPlanner Goal HybridPlanner MEASURED Objective Plan PlanningBudget RunEstimate SearchLimitExceeded

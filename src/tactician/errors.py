@@ -193,6 +193,18 @@ class DocumentConflictError(TacticianError):
     """Error for a document that another writer added, changed or deleted meanwhile; nothing was saved."""
 
 
+class StaleVersionError(TacticianError):
+    """Error for a write to a shared memory that replaces another version than the stored one; nothing was saved.
+
+    Attributes:
+        version: the stored version.
+    """
+
+    def __init__(self, message: str, version: int) -> None:
+        super().__init__(message)
+        self.version = version
+
+
 class RunConflictError(TacticianError):
     """Error for a run whose record another writer changed, or whose lease another worker holds."""
 

@@ -80,6 +80,7 @@ def test_two_programs_and_the_commands_for_requests(terminal: Terminal, kitchen:
     listed = terminal.mesh("nodes")
     assert "kitchen  READY  0 running, 0 waiting" in listed
     assert "check_inventory  (tool)  [food, stock]" in listed
+    assert "kitchen  stock report  every 1:00:00  next " in terminal.mesh("schedules")
 
     assert "has no request 'order-18'" in " ".join(terminal.fail("cancel", "order-18", "--on", "kitchen").split())
     directed = terminal.start("-m", "tactician", "mesh", "direct", "kitchn", "Hurry", "--by", "Ann")

@@ -15,6 +15,7 @@ import typer
 
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root, is_blueprint_file
 from tactician.cli.console import Debug, ModelName, Scripted, StoreUrl, err
+from tactician.cli.formatting import format_time
 from tactician.cli.loading import Loaded, find_agents, load_agents, load_module
 from tactician.cli.publishing import run_server
 from tactician.cli.run_command import choose_models
@@ -49,6 +50,12 @@ def asyncapi() -> None:
 def nodes(url: Url = None, realm: Realm = "default", debug: Debug = False) -> None:
     """List the nodes that are there, with their capabilities."""
     asyncio.run(_list_nodes(open_mesh(url, realm)))
+
+
+@mesh.command()
+def schedules(url: Url = None, realm: Realm = "default", debug: Debug = False) -> None:
+    """List the schedules of the nodes that are there, with the next time of each."""
+    asyncio.run(_list_schedules(open_mesh(url, realm)))
 
 
 @mesh.command()
@@ -214,6 +221,18 @@ async def _list_nodes(connection: Mesh) -> None:
         for capability in card.capabilities:
             tags = f"  [{', '.join(capability.tags)}]" if capability.tags else ""
             typer.echo(f"  {capability.name}  ({capability.kind}){tags}")
+
+
+async def _list_schedules(connection: Mesh) -> None:
+    async with connection:
+        await connection.directory.find(connection.realm, "")
+        cards = await connection.nodes()
+    listed = {(card.node, each.name): each for card in cards for each in card.schedules}
+    if not listed:
+        err.print("No node has a schedule: Node.schedule(...) gives it one.")
+    for (name, _), each in listed.items():
+        topic = f"  to {each.publish_to}" if each.publish_to else ""
+        typer.echo(f"{name}  {each.name}  {each.timetable}  next {format_time(each.next_at)}{topic}")
 
 
 async def _send(

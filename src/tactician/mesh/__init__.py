@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tactician.mesh.events import RequestRejected as RequestRejected
     from tactician.mesh.events import RequestSent as RequestSent
     from tactician.mesh.events import RequestStarted as RequestStarted
+    from tactician.mesh.events import ScheduleFired as ScheduleFired
     from tactician.mesh.events import WorkAnswered as WorkAnswered
     from tactician.mesh.mesh import Mesh as Mesh
     from tactician.mesh.messages.message import Priority as Priority
@@ -24,7 +25,7 @@ else:
         {
             "tactician.mesh.events": (
                 "DirectiveReceived NodeMeasured RequestAccepted RequestCompleted RequestProgressed RequestRejected "
-                "RequestSent RequestStarted WorkAnswered"
+                "RequestSent RequestStarted ScheduleFired WorkAnswered"
             ),
             "tactician.mesh.mesh": "Mesh",
             "tactician.mesh.messages.message": "Priority",

@@ -18,6 +18,7 @@ from tactician.loggers import get_logger
 from tactician.mesh.call import Calls
 from tactician.mesh.directives import DIRECTIVES, DirectiveBoard
 from tactician.mesh.directory import CARDS, Directory
+from tactician.mesh.hops import MeshHops
 from tactician.mesh.messages.bounds import MessageError
 from tactician.mesh.messages.cards import CapabilityCard, CardQuery, NodeCard
 from tactician.mesh.messages.codec import Envelope, MessageCodec
@@ -208,7 +209,9 @@ class MeshConnection:
             MessageError: when it is too large.
         """
         await self.open()
-        event = TopicEvent(topic=topic, sender=self.name, value=value)
+        context = RunContext.find_current()
+        hops = None if context is None else context.find(MeshHops)
+        event = TopicEvent(topic=topic, sender=self.name, value=value, hops=() if hops is None else hops.nodes)
         await self.transport.publish(topic, self.encode(event, find_trace_parent("")))
 
     async def publish_card(self, card: NodeCard) -> None:
@@ -236,6 +239,23 @@ class MeshConnection:
         await self.open()
         async with self.transport.subscribe(pattern) as messages:
             yield self._read_events(messages)
+
+    @asynccontextmanager
+    async def open_replay(self, pattern: str, since: float) -> AsyncIterator[AsyncIterator[Envelope]]:
+        """Subscribe to topics from a time on, as far as the transport keeps events. An event may come twice."""
+        await self.open()
+        async with self.transport.subscribe(pattern, since) as messages:
+            yield self._read_envelopes(messages)
+
+    async def _read_envelopes(self, messages: AsyncIterator[bytes]) -> AsyncIterator[Envelope]:
+        async for body in messages:
+            try:
+                envelope = self._codec.decode(body, may_repeat=True)
+            except MessageError as error:
+                _logger.warning("%s: an event was refused: %s", self.name, error)
+                continue
+            if isinstance(envelope.message, TopicEvent):
+                yield envelope
 
     async def subscribe(self, pattern: str) -> AsyncIterator[TopicEvent]:
         """Yield the events of topics from now on.

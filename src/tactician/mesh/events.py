@@ -140,6 +140,21 @@ class NodeMeasured(Event):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ScheduleFired(Event):
+    """Work of a schedule has begun.
+
+    Attributes:
+        schedule: name of the schedule.
+        node: the node.
+        tick: the moment that it is for, in seconds since the epoch.
+    """
+
+    schedule: str
+    node: str
+    tick: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DirectiveReceived(Event):
     """A directive has come to a node, or was withdrawn.
 

@@ -16,8 +16,10 @@ from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages.directives import DirectiveMessage
 from tactician.mesh.messages.message import MAX_TEXT, Priority
 from tactician.mesh.messages.requests import Delivery, MeshRequest
+from tactician.mesh.shared_memory import Consistency, SharedBackend, SharedMemory
 from tactician.prompts.contributors import Directive
 from tactician.runs import RunContext
+from tactician.stores import MemoryStore
 
 
 class Mesh(MeshConnection):
@@ -118,6 +120,24 @@ class Mesh(MeshConnection):
             reply_to=self.reply_queue,
         )
         return await submit_request(self, target, request, context, accept_within)
+
+    def memory(
+        self, name: str, *, consistency: Consistency = "eventual", backend: SharedBackend | None = None
+    ) -> SharedMemory:
+        """Return a memory that the nodes of the realm share, in the store of the mesh.
+
+        Args:
+            name: name of the memory.
+            consistency: how writers keep out of each other's way, see `SharedMemory`.
+            backend: place of the values, in the case of `"external"`.
+
+        Raises:
+            ConfigurationError: when the mesh has no store, or the consistency is not valid.
+        """
+        if (store := self.values.store) is None and backend is None:
+            raise ConfigurationError("A shared memory needs a store that all nodes share: Mesh(..., store=...)")
+        kept = MemoryStore() if store is None else store
+        return SharedMemory(kept, self.realm, name, self.clock, consistency, backend, self.instance)
 
     async def direct(self, target: str, text: str, *, by: str, ttl: timedelta | None = None) -> Directive:
         """Give guidance to all work that starts from now on, also at nodes that come later.

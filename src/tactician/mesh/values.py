@@ -27,10 +27,13 @@ class ValueStore:
 
     Args:
         store: the document store, if the mesh has one.
+
+    Attributes:
+        store: the same.
     """
 
     def __init__(self, store: DocumentStore | None) -> None:
-        self._store = store
+        self.store = store
 
     async def pack(self, value: JsonValue, field: str) -> JsonObject:
         """Return the fields of a message for a value: the value, or its key.
@@ -46,7 +49,7 @@ class ValueStore:
             return {field: value}
         if (size := len(to_json(value))) <= _LARGEST:
             return {field: value}
-        if self._store is None:
+        if self.store is None:
             raise RequestRejectedError(
                 f"The {field} has {size:,} bytes. Above {_LARGEST:,} bytes it goes through a store that all nodes "
                 "of the mesh share: Mesh(..., store=...)",
@@ -54,7 +57,7 @@ class ValueStore:
             )
         key = new_id()
         body = json.dumps(value)
-        await self._store.save(StoredDocument(collection=_VALUES, id=key, body=body, is_closed=True))
+        await self.store.save(StoredDocument(collection=_VALUES, id=key, body=body, is_closed=True))
         return {f"{field}_reference": key}
 
     async def prune(self, seconds: float) -> None:
@@ -63,8 +66,8 @@ class ValueStore:
         Raises:
             StoreError: when the store does not answer.
         """
-        if self._store is not None:
-            await self._store.prune(_VALUES, seconds + QUEUED_WINDOW)
+        if self.store is not None:
+            await self.store.prune(_VALUES, seconds + QUEUED_WINDOW)
 
     async def unpack(self, value: JsonValue, reference: str | None) -> JsonValue:
         """Return the value of a message.
@@ -74,7 +77,7 @@ class ValueStore:
         """
         if reference is None:
             return value
-        document = None if self._store is None else await self._store.load(_VALUES, reference)
+        document = None if self.store is None else await self.store.load(_VALUES, reference)
         if document is None:
             raise RequestRejectedError(
                 f"The message refers to the value {reference!r}, which the store of this mesh does not have: all nodes "

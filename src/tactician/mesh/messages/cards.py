@@ -6,7 +6,17 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
 
-from tactician.mesh.messages.message import Amount, Count, MeshMessage, MessagePart, Moment, Name, Names, Text
+from tactician.mesh.messages.message import (
+    MAX_NAMES,
+    Amount,
+    Count,
+    MeshMessage,
+    MessagePart,
+    Moment,
+    Name,
+    Names,
+    Text,
+)
 
 Address = Annotated[str, StringConstraints(max_length=2_000)]
 CapabilityKind = Literal["task", "tool"]
@@ -40,6 +50,24 @@ class CapabilityCard(MessagePart):
     price: Amount | None = None
 
 
+class ScheduleCard(MessagePart):
+    """Schedule as its node publishes it.
+
+    Attributes:
+        name: its name.
+        timetable: its moments in words, such as `"0 7 * * mon-fri Europe/Berlin"`.
+        next_at: time of the next tick.
+        last_tick: the last tick that was seen; `None` before the node has begun.
+        publish_to: topic of the results.
+    """
+
+    name: Name
+    timetable: Text
+    next_at: Moment
+    last_tick: Moment | None = None
+    publish_to: Name | None = None
+
+
 class NodeCard(MeshMessage):
     """Card of an instance of a node. It is published every 10 seconds, and is forgotten after 30.
 
@@ -59,6 +87,8 @@ class NodeCard(MeshMessage):
         sent_at: time by the clock of the node.
         ttl: seconds for which the card is valid.
         tiers: names of the model tiers that may be chosen.
+        schedules: work that the node begins by itself.
+        topics: patterns of the topics whose events it works on.
     """
 
     EVENT: ClassVar[str] = "card"
@@ -78,6 +108,8 @@ class NodeCard(MeshMessage):
     sent_at: Moment
     ttl: Amount = 30.0
     tiers: Names = ()
+    schedules: Annotated[tuple[ScheduleCard, ...], Field(max_length=MAX_NAMES)] = ()
+    topics: Names = ()
 
 
 class CardQuery(MeshMessage):

@@ -101,7 +101,7 @@ class MessageCodec:
             MessageError: when it is too large.
         """
         now = self._clock.time()
-        lasts = QUEUED_WINDOW if isinstance(message, _LONG_LIVED) else TIME_WINDOW
+        lasts = QUEUED_WINDOW if isinstance(message, (*_LONG_LIVED, TopicEvent)) else TIME_WINDOW
         event: JsonObject = {
             "specversion": "1.0",
             "id": new_id(),
@@ -126,8 +126,12 @@ class MessageCodec:
             )
         return encoded
 
-    def decode(self, encoded: bytes) -> Envelope:
+    def decode(self, encoded: bytes, *, may_repeat: bool = False) -> Envelope:
         """Return the message in bytes that somebody has sent.
+
+        Args:
+            encoded: the message.
+            may_repeat: true for a reader that takes a message that comes twice once.
 
         Raises:
             MessageError: when it is not valid, is of an unknown type or version, is not signed as it must be, or is
@@ -145,7 +149,7 @@ class MessageCodec:
             trace_parent=_read_trace_parent(event.get("traceparent")),
             trace_state=_read_trace_state(event.get("tracestate")),
         )
-        if self.is_signing and not isinstance(message, _LONG_LIVED):
+        if self.is_signing and not may_repeat and not isinstance(message, _LONG_LIVED):
             self._refuse_replay(envelope.id)
         return envelope
 

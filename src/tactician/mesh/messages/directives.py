@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from tactician.mesh.messages.message import MeshMessage, MessagePart, Moment, Name, Text
+from tactician.mesh.messages.message import MeshMessage, MessagePart, Moment, Name, Names, Text
 from tactician.mesh.messages.requests import RequestId
 
 
@@ -73,6 +73,7 @@ class TopicEvent(MeshMessage):
         topic: name of the topic, such as `"hotel.deliveries"`.
         sender: the node or client that publishes it.
         value: the content.
+        hops: nodes that have led to it, outermost first.
     """
 
     EVENT: ClassVar[str] = "event"
@@ -80,3 +81,4 @@ class TopicEvent(MeshMessage):
     topic: Name
     sender: Name = Field(validation_alias="from", serialization_alias="from")
     value: JsonValue = None
+    hops: Names = ()

@@ -6,6 +6,7 @@ from tactician.errors import ConfigurationError
 from tactician.loggers import get_logger
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages.directives import TopicEvent
+from tactician.mesh.messages.message import MAX_NAMES
 from tactician.mesh.messages.replies import MeshReply
 from tactician.mesh.messages.requests import MeshRequest
 from tactician.mesh.transports.addresses import hide_credentials
@@ -40,7 +41,9 @@ class ReplyDelivery:
                 await self._mesh.send(way.address, reply, trace_parent)
             case "topic":
                 value = reply.model_dump(mode="json", by_alias=True, exclude_none=True)
-                event = TopicEvent(topic=way.address, sender=reply.node, value=value)
+                event = TopicEvent(
+                    topic=way.address, sender=reply.node, value=value, hops=(*request.hops, reply.node)[-MAX_NAMES:]
+                )
                 await self._mesh.transport.publish(way.address, self._mesh.encode(event, trace_parent))
             case "webhook":
                 await self._post(way.address, way.secret, reply)

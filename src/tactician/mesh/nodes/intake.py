@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
+
+from pydantic import JsonValue
 
 from tactician.errors import RequestRejectedError, RunNotFoundError
 from tactician.loggers import get_logger
@@ -127,10 +129,36 @@ class Intake:
         except RequestRejectedError as error:
             await self._reject(request.id, request.reply_to, RequestRejection(reason="too_large", message=str(error)))
             return None
-        await self._accept(request, envelope)
-        offer = self._offers[request.capability]
+        await self._begin(request, value, envelope.trace_parent)
+        return key
+
+    async def take_own(self, request: MeshRequest, is_free: Callable[[], Awaitable[bool]]) -> bool:
+        """Start work that the node gives itself, once for each id, and return whether this call has begun it.
+
+        Args:
+            request: the work; it has no caller who waits.
+            is_free: asked before new work begins: whether no other instance has it.
+
+        Raises:
+            RequestRejectedError: when too many requests wait.
+            TransportError: when the broker does not answer.
+            StoreError: when the store does not answer.
+        """
+        earlier = await self._ledger.find(request.run_key)
+        if earlier is None:
+            await self._queue.recount()
+            if (rejection := self._find_overload(request)) is not None:
+                raise RequestRejectedError(rejection.message, rejection.reason)
+        if (earlier is not None and earlier.reply is not None) or (earlier is None and not await is_free()):
+            return False
+        await self._begin(request, request.input, None)
+        return earlier is None
+
+    async def _begin(self, request: MeshRequest, value: JsonValue, trace_parent: str | None) -> None:
+        """Accept a request, and start its run, unless that was done."""
+        await self._accept(request, trace_parent)
         work_input = OfferedInput(
-            key=key,
+            key=request.run_key,
             id=request.id,
             sender=request.sender,
             hops=[*request.hops],
@@ -138,21 +166,20 @@ class Intake:
             reply_to=request.reply_to if request.delivery.method == "direct" else None,
         )
         await self._client.start(
-            offer,
+            self._offers[request.capability],
             work_input,
-            idempotency_key=key,
+            idempotency_key=request.run_key,
             priority=POINTS[request.priority],
             deadline=None if request.deadline is None else datetime.fromtimestamp(request.deadline, UTC),
             user=None if request.user is None else request.user.restore(),
             budget=_read_budget(request),
-            trace_parent=envelope.trace_parent,
+            trace_parent=trace_parent,
         )
-        return key
 
-    async def _accept(self, request: MeshRequest, envelope: Envelope) -> None:
+    async def _accept(self, request: MeshRequest, trace_parent: str | None) -> None:
         """Accept a request: it is in the ledger, and the caller knows its position, before its run can start."""
         now = self._clock.time()
-        entry = await self._ledger.add(request, envelope.trace_parent, now)
+        entry = await self._ledger.add(request, trace_parent, now)
         position = self._load.find_position(request.run_key)
         if position is None and not self._load.is_running(request.run_key):
             position = self._load.enqueue(request.run_key, request.capability, request.priority, entry.accepted_at)
@@ -174,7 +201,7 @@ class Intake:
             return RequestRejection(
                 reason="too_many_hops", message=f"The request goes in a circle or through too many nodes: {path}"
             )
-        if (offered := self._offers.get(request.capability)) is None:
+        if (offered := self._offers.get(request.capability)) is None or not offered.offer.is_public:
             return self._create_unknown(request.capability)
         offer = offered.offer
         if offer.allow is not None and not {request.sender, source} <= offer.allow:
@@ -214,11 +241,10 @@ class Intake:
         return None
 
     def _create_unknown(self, name: str) -> RequestRejection:
-        nearest, offered = did_you_mean(name, self._offers), ", ".join(sorted(self._offers)) or "nothing"
+        names = sorted(offered.offer.name for offered in self._offers.values() if offered.offer.is_public)
+        nearest, offered = did_you_mean(name, names), ", ".join(names) or "nothing"
         message = f"{self._node} does not offer {name!r}.{nearest} It offers {offered}."
-        return RequestRejection(
-            reason="unknown_capability", message=message[:2000], suggestions=tuple(sorted(self._offers)[:20])
-        )
+        return RequestRejection(reason="unknown_capability", message=message[:2000], suggestions=tuple(names[:20]))
 
     async def _reject(self, request_id: str, reply_to: str | None, rejection: RequestRejection) -> None:
         if reply_to is not None:

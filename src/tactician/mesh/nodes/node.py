@@ -10,6 +10,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Final, Self
 
+from pydantic import JsonValue
 from typing_extensions import Unpack
 
 from tactician.clock import pause
@@ -29,14 +30,18 @@ from tactician.mesh.nodes.ledger import RequestLedger
 from tactician.mesh.nodes.load import NodeFigures, NodeLoad
 from tactician.mesh.nodes.lost_replies import LostReplies
 from tactician.mesh.nodes.offer import Offer, OfferedRunnable
+from tactician.mesh.nodes.own_work import OwnWork
 from tactician.mesh.nodes.replies import ReplyTaker
 from tactician.mesh.nodes.reporter import RunReporter
+from tactician.mesh.nodes.schedules import NodeSchedule, NodeSchedules
 from tactician.mesh.nodes.settings import NodeOptions, NodeSettings
 from tactician.mesh.nodes.shared_queue import SharedQueue
+from tactician.mesh.nodes.subscriptions import NodeSubscriptions, TopicSubscription
 from tactician.mesh.nodes.withdrawals import WithdrawalSender
 from tactician.mesh.nodes.work import NodeWork
 from tactician.mesh.retention import RecordPruner
 from tactician.mesh.sources import OpenMeshes, RunningNodes
+from tactician.mesh.timetable import Timetable, TimetableOptions
 from tactician.mesh.transports.transport import TransportError
 from tactician.platform import Platform
 from tactician.suggestions import suggest_options
@@ -94,7 +99,12 @@ class Node:
         self._reporter = RunReporter(name, platform, mesh, self._ledger, self._load, delivery)
         self._directives = NodeDirectives(name, platform, mesh)
         self._work = self._create_work()
+        self._intake = self._create_intake()
         self._inbox = self._create_inbox()
+        is_shared = self._settings.find_sharing(platform.store)
+        self._own_work = OwnWork(name, platform, mesh, self._offers, is_shared=is_shared)
+        self._schedules = NodeSchedules(name, platform, mesh, self._own_work, self._intake)
+        self._subscriptions = NodeSubscriptions(name, platform, mesh, self._own_work, self._intake)
         self._stopped = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -114,12 +124,12 @@ class Node:
             self._settings.lease.total_seconds(),
         )
 
-    def _create_inbox(self) -> NodeInbox:
+    def _create_intake(self) -> Intake:
         is_shared = self._settings.find_sharing(self._platform.store)
         queue = SharedQueue(
             self.name, self.instance, self._platform, self._mesh, self._offers, self._load, is_shared=is_shared
         )
-        intake = Intake(
+        return Intake(
             self.name,
             self._platform,
             self._mesh,
@@ -132,14 +142,16 @@ class Node:
             is_draining=lambda: self.state is not NodeState.READY,
             wake=self._work.wake,
         )
+
+    def _create_inbox(self) -> NodeInbox:
         return NodeInbox(
             self.name,
             self._mesh,
-            intake,
+            self._intake,
             ReplyTaker(self._platform, self._mesh, self._work.wake),
             self._work,
             self._held,
-            acknowledges_at_once=is_shared,
+            acknowledges_at_once=self._settings.find_sharing(self._platform.store),
         )
 
     def __repr__(self) -> str:
@@ -158,7 +170,7 @@ class Node:
     @property
     def capabilities(self) -> tuple[CapabilityCard, ...]:
         """The capabilities that the node offers."""
-        return tuple(offered.offer.card() for offered in self._offers.values())
+        return tuple(offered.offer.card() for offered in self._offers.values() if offered.offer.is_public)
 
     @property
     def queue(self) -> str:
@@ -207,6 +219,52 @@ class Node:
         self._offers[offer.name] = offered
         return offer
 
+    def schedule(
+        self,
+        name: str,
+        work: object,
+        *,
+        input: JsonValue = None,
+        publish_to: str | None = None,
+        **timetable: Unpack[TimetableOptions],
+    ) -> None:
+        """Begin work at the moments of a timetable: one run a tick, however many instances the node has.
+
+        Args:
+            name: name of the schedule.
+            work: the Runnable, the tool or the function.
+            input: its input; by default a tool has no arguments, and other work the name and time of the tick as text.
+            publish_to: topic to which each result is published.
+            **timetable: fields of `Timetable`: `every` or `cron`, with `timezone`, `jitter` and `catch_up`.
+
+        Raises:
+            ConfigurationError: when a value is not valid, or the node has a schedule of that name.
+            DeclarationError: when the work cannot be scheduled.
+        """
+        times = Timetable(**timetable)
+        offer = self._own_work.add(f"schedule:{name}", work, self._work, publish_to)
+        value = {} if input is None and offer.kind == "tool" else input
+        self._schedules.add(
+            NodeSchedule(name=name, timetable=times, capability=offer.name, input=value, publish_to=publish_to)
+        )
+
+    def subscribe(self, topic: str, work: object, *, publish_to: str | None = None) -> None:
+        """Do work for each event of a topic, once, also for the events of the last day while the node was away.
+
+        Args:
+            topic: name of the topic; `*` stands for a part between dots, and `>` at the end for all further parts.
+            work: the Runnable, the tool or the function; the value of the event is its input.
+            publish_to: topic to which each result is published.
+
+        Raises:
+            ConfigurationError: when the mesh has no topics, or the node has a subscription of that topic.
+            DeclarationError: when the work cannot be done for events.
+        """
+        if not self._mesh.transport.has_topics:
+            raise ConfigurationError(f"{self._mesh.transport.label} has no topics to subscribe to")
+        offer = self._own_work.add(f"topic:{topic}", work, self._work, publish_to)
+        self._subscriptions.add(TopicSubscription(pattern=topic, offer=offer, publish_to=publish_to))
+
     async def __aenter__(self) -> Self:
         await self.start()
         return self
@@ -243,6 +301,8 @@ class Node:
             self._held.keep_leases(),
             pruner.keep_pruning(),
             lost.keep_asking(),
+            self._schedules.keep_firing(),
+            *map(self._subscriptions.keep_reading, await self._subscriptions.start()),
         )
         self._tasks = [asyncio.create_task(work) for work in upkeep]
         await self._announce()
@@ -302,6 +362,8 @@ class Node:
             is_shareable=self._settings.shareable,
             sent_at=self._mesh.clock.time(),
             tiers=tuple(self._settings.tiers or ()),
+            schedules=self._schedules.list_cards(),
+            topics=self._subscriptions.patterns,
         )
 
     async def _announce(self) -> None:

@@ -40,6 +40,7 @@ class Offer:
         max_concurrent: number of requests for it that the node works on at once; as many as the node, when `None`.
         is_idempotent: true when doing the work twice does no harm.
         is_enabled: false while it takes no requests.
+        is_public: false for work that only the node itself begins, by a schedule or an event of a topic.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Offer:
     max_concurrent: int | None = None
     is_idempotent: bool = False
     is_enabled: bool = True
+    is_public: bool = True
     _input: pydantic.TypeAdapter[object] | None = field(default=None, init=False)
     input_schema: JsonObject | None = field(default=None, init=False)
     output_schema: JsonObject | None = field(default=None, init=False)
@@ -79,6 +81,7 @@ class Offer:
         version: str | None = None,
         max_concurrent: int | None = None,
         idempotent: bool = False,
+        is_public: bool = True,
     ) -> Offer:
         """Return the offer of a Runnable, a tool or a function.
 
@@ -97,6 +100,7 @@ class Offer:
             version=version,
             max_concurrent=max_concurrent,
             is_idempotent=idempotent,
+            is_public=is_public,
         )
 
     def card(self) -> CapabilityCard:

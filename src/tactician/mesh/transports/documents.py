@@ -14,16 +14,26 @@ from tactician.clock import SYSTEM_CLOCK, Timeout
 from tactician.errors import DocumentConflictError, LeaseLostError, StoreError
 from tactician.events.event import new_id
 from tactician.mesh.transports.signals import Signals
-from tactician.mesh.transports.transport import LeasedMessage, Transport, TransportError, keep_trying, match_topic
+from tactician.mesh.transports.transport import (
+    KEPT_FOR,
+    LeasedMessage,
+    Transport,
+    TransportError,
+    is_reserved,
+    keep_trying,
+    match_topic,
+)
 from tactician.stores import DocumentStore
 from tactician.stores.document import AT_ONCE, Lease, StoredDocument
 
 _QUEUE: Final = "mesh-queue/"
 """Beginning of the collection of a queue. Each has its own, so that a claim does not pass over what waits in others."""
 _TOPICS: Final = "mesh-topic"
+_NEWS: Final = "mesh-news"
+"""Collection of the topics of the mesh itself, such as cards."""
 _CLAIMS: Final = "mesh-claim"
-_PUBLISHED_FOR: Final = 3600.0
-"""Seconds for which the store keeps what was published."""
+_NEWS_FOR: Final = 600.0
+"""Seconds for which the store keeps cards and other news."""
 _PRUNE_EVERY: Final = 200
 _PRUNE_LEASE: Final = 5.0
 _RETRIES: Final = 15
@@ -129,30 +139,36 @@ class StoreTransport(Transport):
 
     async def publish(self, topic: str, body: bytes) -> None:
         """Send a message to all who have subscribed to a topic."""
-        document = StoredDocument(collection=_TOPICS, id=new_id(), name=topic, body=_encode(body), is_closed=True)
+        collection = _name_collection(topic)
+        document = StoredDocument(collection=collection, id=new_id(), name=topic, body=_encode(body), is_closed=True)
         await self._save(document)
         self._published += 1
         if self._published % _PRUNE_EVERY == 1:
-            await self._store.prune(_TOPICS, _PUBLISHED_FOR)
-        await self._signal(_TOPICS)
+            await self._store.prune(_TOPICS, KEPT_FOR)
+            await self._store.prune(_NEWS, _NEWS_FOR)
+        await self._signal(collection)
 
     @asynccontextmanager
-    async def subscribe(self, pattern: str) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def subscribe(self, pattern: str, since: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
         """Subscribe to topics."""
-        with self._signals.listen(_TOPICS) as signal:
+        collection = _name_collection(pattern)
+        with self._signals.listen(collection) as signal:
             try:
-                newest = await self._store.find(_TOPICS, limit=1, newest_first=True, with_bodies=False)
+                newest = await self._store.find(collection, limit=1, newest_first=True, with_bodies=False)
             except StoreError as error:
                 raise self._explain(error) from error
-            yield self._read_topics(pattern, newest[0].number if newest else 0, signal)
+            after = newest[0].number if newest and since is None else 0
+            yield self._read_topics(collection, pattern, after, since or 0.0, signal)
 
-    async def _read_topics(self, pattern: str, after: int, signal: asyncio.Event) -> AsyncIterator[bytes]:
+    async def _read_topics(
+        self, collection: str, pattern: str, after: int, since: float, signal: asyncio.Event
+    ) -> AsyncIterator[bytes]:
         pause = self._signals.first_poll
         while True:
-            published = await keep_trying(partial(self._store.find, _TOPICS, after=after), (StoreError,), self.label)
+            published = await keep_trying(partial(self._store.find, collection, after=after), (StoreError,), self.label)
             for document in published:
                 after = document.number
-                if match_topic(pattern, document.name):
+                if document.created_at >= since and match_topic(pattern, document.name):
                     yield b64decode(document.text)
             if not published:
                 await self._signals.wait(signal, pause)
@@ -208,6 +224,10 @@ class StoreTransport(Transport):
 
     def _explain(self, error: Exception) -> TransportError:
         return TransportError(f"{self.label} does not answer: {error}")
+
+
+def _name_collection(topic: str) -> str:
+    return _NEWS if is_reserved(topic) else _TOPICS
 
 
 def _encode(body: bytes) -> str:

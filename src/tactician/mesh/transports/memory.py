@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -13,15 +14,19 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from tactician.clock import SYSTEM_CLOCK, Clock, wait_for_event
+from tactician.frozen import frozen
 from tactician.mesh.transports.transport import (
     MAX_QUEUED,
     LeasedMessage,
     Transport,
     TransportError,
+    is_reserved,
     match_topic,
     read_queue,
 )
 
+_MOST_KEPT: Final = 10_000
+"""Messages of topics that are kept for subscribers that are away."""
 _MOST_FORMER: Final = 1000
 """Former places of messages that a heap keeps at most, beside as many as it has messages."""
 
@@ -70,12 +75,15 @@ class MemoryTransport(Transport):
 
     async def publish(self, topic: str, body: bytes) -> None:
         """Send a message to all who have subscribed to a topic."""
+        self._broker.keep(topic, body, self._clock.time())
         self._broker.publish(topic, body)
 
     @asynccontextmanager
-    async def subscribe(self, pattern: str) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def subscribe(self, pattern: str, since: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
         """Subscribe to topics."""
         unread: asyncio.Queue[bytes] = asyncio.Queue()
+        for kept in self._broker.find_kept(pattern, since):
+            unread.put_nowait(kept.body)
         self._broker.subscribers.append((pattern, unread))
         try:
             yield read_queue(unread)
@@ -200,6 +208,23 @@ def _is_former(place: tuple[float, int, _Entry]) -> bool:
     return entry.is_removed or entry.ready_at != ready_at
 
 
+@frozen
+class KeptMessage:
+    """Message of a topic that is kept for subscribers that were away.
+
+    Attributes:
+        number: its place among the messages.
+        published_at: time of the publication, in seconds since the epoch.
+        topic: the topic.
+        body: the message.
+    """
+
+    number: int
+    published_at: float
+    topic: str
+    body: bytes
+
+
 class MemoryBroker:
     """Queues, topics and claims of a program."""
 
@@ -207,6 +232,8 @@ class MemoryBroker:
         self.subscribers: list[tuple[str, asyncio.Queue[bytes]]] = []
         self.claims: dict[str, float] = {}
         self._queues: dict[str, MemoryQueue] = {}
+        self._kept: deque[KeptMessage] = deque(maxlen=_MOST_KEPT)
+        self._numbers = count(1)
 
     def look_up(self, name: str) -> MemoryQueue | None:
         """Return a queue, if it exists."""
@@ -222,6 +249,19 @@ class MemoryBroker:
     def drop_queue(self, name: str) -> None:
         """Forget a queue and its messages."""
         self._queues.pop(name, None)
+
+    def keep(self, topic: str, body: bytes, now: float) -> None:
+        """Keep a message of a topic for subscribers that are away; of very many, the newest."""
+        if not is_reserved(topic):
+            self._kept.append(KeptMessage(next(self._numbers), now, topic, body))
+
+    def find_kept(self, pattern: str, since: float | None, after: int = 0) -> Iterator[KeptMessage]:
+        """Yield the messages that were published since a time, oldest first; none, when it is `None`."""
+        if since is None:
+            return
+        for kept in tuple(self._kept):
+            if kept.number > after and kept.published_at >= since and match_topic(pattern, kept.topic):
+                yield kept
 
     def publish(self, topic: str, body: bytes) -> None:
         """Give a message to all who have subscribed to a topic."""

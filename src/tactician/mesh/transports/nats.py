@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from nats.aio.client import Client
@@ -19,11 +20,13 @@ from tactician.events.event import new_id
 from tactician.loggers import get_logger
 from tactician.mesh.transports.memory import MemoryQueue
 from tactician.mesh.transports.transport import (
+    KEPT_FOR,
     PRIVATE,
     LeasedMessage,
     Transport,
     TransportError,
     escape_name,
+    is_reserved,
     read_queue,
 )
 from tactician.secrets import mask_secrets
@@ -35,6 +38,9 @@ _CLAIMS: Final = "tactician_claims"
 _QUEUES: Final = "tactician.queue."
 _PRIVATE: Final = "tactician.private."
 _TOPICS: Final = "tactician.topic."
+_EVENTS: Final = "tactician.event."
+_KEPT: Final = "TACTICIAN_TOPICS"
+"""Stream of what was published in topics."""
 _CONNECT: Final = 3.0
 _TIMEOUT: Final = 2.0
 """Seconds after which a request to the server is made again: it is lost when the connection breaks."""
@@ -69,7 +75,7 @@ class NatsTransport(Transport):
         self._private: dict[str, MemoryQueue] = {}
 
     async def open(self) -> None:
-        """Connect, and create the stream."""
+        """Connect, and create the streams."""
         self._client = Client()
         try:
             with Timeout(_CONNECT, SYSTEM_CLOCK):  # the client itself would try for ever
@@ -80,23 +86,25 @@ class NatsTransport(Transport):
                     error_cb=self._note,
                 )
             self._stream = self._client.jetstream(timeout=_TIMEOUT)
-            await self._create_stream(self._stream)
+            await self._create_streams(self._stream)
         except _BROKEN as error:
             await self.aclose()
             raise self._explain(self._refusal or error) from error
 
-    async def _create_stream(self, stream: JetStreamContext) -> None:
-        config = api.StreamConfig(
+    async def _create_streams(self, stream: JetStreamContext) -> None:
+        queues = api.StreamConfig(
             name=_STREAM,
             subjects=[f"{_QUEUES}>"],
             retention=api.RetentionPolicy.WORK_QUEUE,
             discard=api.DiscardPolicy.NEW,  # a full stream refuses what comes, and drops nothing that it has
         )
-        try:
-            await stream.stream_info(_STREAM)  # an operator may have created it with other limits
-        except NotFoundError:
-            with suppress(BadRequestError):  # another node has created it meanwhile
-                await stream.add_stream(config)
+        kept = api.StreamConfig(name=_KEPT, subjects=[f"{_EVENTS}>"], max_age=KEPT_FOR)
+        for config in (queues, kept):
+            try:
+                await stream.stream_info(config.name or "")  # an operator may have created it with other limits
+            except NotFoundError:
+                with suppress(BadRequestError):  # another node has created it meanwhile
+                    await stream.add_stream(config)
 
     async def aclose(self) -> None:
         """Close the connection."""
@@ -176,24 +184,40 @@ class NatsTransport(Transport):
 
     async def publish(self, topic: str, body: bytes) -> None:
         """Send a message to all who have subscribed to a topic."""
-        await self._guard(self._connected.publish(_TOPICS + ".".join(map(escape_name, topic.split("."))), body))
+        subject = _name_subject(topic)
+        if is_reserved(topic):
+            await self._guard(self._connected.publish(subject, body))
+        else:
+            headers = {_MESSAGE_ID: new_id()}
+            await self._retry(lambda: self._streaming.publish(subject, body, stream=_KEPT, headers=headers))
 
     @asynccontextmanager
-    async def subscribe(self, pattern: str) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def subscribe(self, pattern: str, since: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
         """Subscribe to topics."""
         unread: asyncio.Queue[bytes] = asyncio.Queue()
 
         async def take(message: Msg) -> None:
             unread.put_nowait(message.data)
 
-        parts = [part if part in ("*", ">") else escape_name(part) for part in pattern.split(".")]
-        subscription = await self._guard(self._connected.subscribe(_TOPICS + ".".join(parts), cb=take))
-        await self._guard(self._connected.flush())
+        subject = _name_subject(pattern)
+        if since is None:
+            subscription = await self._guard(self._connected.subscribe(subject, cb=take))
+            await self._guard(self._connected.flush())
+        else:
+            subscription = await self._guard(self._subscribe_since(subject, since, take))
         try:
             yield read_queue(unread)
         finally:
             with suppress(*_BROKEN):
                 await subscription.unsubscribe()
+
+    async def _subscribe_since(
+        self, subject: str, since: float, take: Callable[[Msg], Awaitable[None]]
+    ) -> JetStreamContext.PushSubscription:
+        config = api.ConsumerConfig(
+            deliver_policy=api.DeliverPolicy.BY_START_TIME, opt_start_time=datetime.fromtimestamp(since, UTC)
+        )
+        return await self._streaming.subscribe(subject, stream=_KEPT, config=config, ordered_consumer=True, cb=take)
 
     async def claim(self, key: str, seconds: float) -> bool:
         """Claim a key for some time."""
@@ -251,6 +275,12 @@ class NatsTransport(Transport):
         reason = mask_secrets(str(error)) or type(error).__name__
         is_full = isinstance(error, APIError) and "exceeded" in str(error.description)
         return TransportError(f"{self.label}: {reason}", is_full=is_full)
+
+
+def _name_subject(topic: str) -> str:
+    """Return the subject of a topic or a pattern."""
+    parts = [part if part in ("*", ">") else escape_name(part) for part in topic.split(".")]
+    return (_TOPICS if is_reserved(topic) else _EVENTS) + ".".join(parts)
 
 
 async def _acknowledge(message: Msg) -> None:

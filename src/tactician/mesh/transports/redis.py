@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from redis.asyncio import Redis
@@ -17,10 +18,12 @@ from tactician.clock import SYSTEM_CLOCK
 from tactician.events.event import new_id
 from tactician.mesh.transports.memory import MemoryQueue
 from tactician.mesh.transports.transport import (
+    KEPT_FOR,
     PRIVATE,
     LeasedMessage,
     Transport,
     TransportError,
+    is_reserved,
     keep_trying,
     match_topic,
     read_queue,
@@ -31,6 +34,10 @@ _Entry: TypeAlias = tuple[bytes, dict[bytes, bytes]]
 _PREFIX: Final = "tactician:"
 _GROUP: Final = "nodes"
 _BODY: Final = "body"
+_TOPIC: Final = "topic"
+_KEPT: Final = f"{_PREFIX}topics"
+"""Stream of what was published in topics."""
+_BATCH: Final = 100
 _BLOCK: Final = 1.0
 """Seconds of a blocking read, between which messages are taken over whose lease has ended, and those that are due."""
 _RETRIES: Final = 20
@@ -178,11 +185,17 @@ class RedisTransport(Transport):
 
     async def publish(self, topic: str, body: bytes) -> None:
         """Send a message to all who have subscribed to a topic."""
+        if not is_reserved(topic):
+            oldest = int((SYSTEM_CLOCK.time() - KEPT_FOR) * 1000)
+            await self._guard(self._connected.xadd(_KEPT, {_TOPIC: topic, _BODY: body}, minid=oldest))
         await self._guard(self._connected.publish(f"{_PREFIX}topic:{topic}", body))
 
     @asynccontextmanager
-    async def subscribe(self, pattern: str) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def subscribe(self, pattern: str, since: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
         """Subscribe to topics."""
+        if since is not None:
+            yield self._read_kept(pattern, f"{max(0, int(since * 1000))}-0")
+            return
         prefix, unread = f"{_PREFIX}topic:", asyncio.Queue[bytes]()
 
         def take(channel: str, body: bytes) -> None:
@@ -195,6 +208,20 @@ class RedisTransport(Transport):
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+    async def _read_kept(self, pattern: str, place: str) -> AsyncIterator[bytes]:
+        """Yield what the server has kept after a place, and then what is published."""
+        while True:
+            read = await keep_trying(
+                partial(self._connected.xread, {_KEPT: place}, _BATCH, int(_BLOCK * 1000)),
+                (RedisError, OSError),
+                self.label,
+            )
+            for _, entries in cast("list[tuple[bytes, list[_Entry]]]", read or []):
+                for entry, fields in entries:
+                    place = entry.decode()
+                    if match_topic(pattern, fields[_TOPIC.encode()].decode()):
+                        yield fields[_BODY.encode()]
 
     async def claim(self, key: str, seconds: float) -> bool:
         """Claim a key for some time."""

@@ -143,7 +143,7 @@ class SqsTransport(Transport):
         """
         raise TransportError(f"{self.label} has no topics: ask nodes by their names, on='kitchen'")
 
-    def subscribe(self, pattern: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+    def subscribe(self, pattern: str, since: float | None = None) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """Refuse: SQS has no topics.
 
         Raises:

@@ -22,6 +22,10 @@ PRIVATE: Final = "@"
 MAX_QUEUED: Final = 100_000
 """Number of messages that a queue in memory holds."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+RESERVED: Final = "tactician."
+"""Beginning of the topics of the mesh itself."""
+KEPT_FOR: Final = 86_400.0
+"""Seconds for which a transport keeps what was published, for subscribers that were away."""
 _SAFE: Final = re.compile(r"[A-Za-z0-9-]")
 _logger = get_logger(__name__)
 
@@ -114,17 +118,24 @@ class Transport(Protocol):
         """Send a message to all who have subscribed to a topic now."""
         ...
 
-    def subscribe(self, pattern: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+    def subscribe(self, pattern: str, since: float | None = None) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """Return a subscription of topics: once it is entered, no message is missed.
 
         Args:
             pattern: name of a topic; `*` stands for a part between dots, and `>` at the end for all further parts.
+            since: time from which messages come that were published before, as far as the transport has kept them; in
+                seconds since the epoch.
         """
         ...
 
     async def claim(self, key: str, seconds: float) -> bool:
         """Claim a key for so many seconds, and return whether nobody else has it."""
         ...
+
+
+def is_reserved(topic: str) -> bool:
+    """Return whether a topic belongs to the mesh itself. Its messages are news for a moment, which nobody keeps."""
+    return topic.startswith(RESERVED)
 
 
 def match_topic(pattern: str, topic: str) -> bool:

@@ -31,6 +31,7 @@ class KafkaReader:
         group: group of consumers, which share the records, and whose place Kafka keeps.
         topic: name of the topic.
         partitions: partitions to read from now on, without a group; all of the group's share, when it is `None`.
+        since: time of the first record, in seconds since the epoch; what is sent from now on, by default.
         take: takes records; it is called again with the same when it raises a `TransportError`.
     """
 
@@ -41,10 +42,12 @@ class KafkaReader:
         topic: str,
         take: Take,
         partitions: Sequence[int] | None = None,
+        since: float | None = None,
     ) -> None:
         self._options = {**options, **CONSUMER, "group.id": group, "error_cb": lambda _: None}
         self._topic = topic
         self._partitions = partitions
+        self._since = since
         self._take = take
         self._loop = asyncio.get_running_loop()
         self._is_ready = asyncio.Event()
@@ -89,8 +92,12 @@ class KafkaReader:
             return True
         try:
             places = [TopicPartition(self._topic, partition) for partition in self._partitions]
+            if self._since is not None:
+                moments = [TopicPartition(place.topic, place.partition, int(self._since * 1000)) for place in places]
+                places = consumer.offsets_for_times(moments, timeout=_CONNECT)
             for place in places:
-                _, place.offset = consumer.get_watermark_offsets(place, timeout=_CONNECT)
+                if self._since is None or place.offset < 0:  # nothing is as new
+                    _, place.offset = consumer.get_watermark_offsets(place, timeout=_CONNECT)
             consumer.assign(places)
         except (KafkaException, TypeError):  # it returns None when no broker answers
             return False

@@ -19,7 +19,7 @@ from tactician.mesh.transports.kafka.reader import KafkaReader
 from tactician.mesh.transports.kafka.sender import KafkaSender
 from tactician.mesh.transports.memory import MemoryBroker
 from tactician.mesh.transports.signals import LocalSignals
-from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, read_queue
+from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, match_topic, read_queue
 from tactician.stores import DocumentStore
 
 _ID: Final = "id"
@@ -158,16 +158,39 @@ class KafkaTransport(Transport):
         await self._sender.send(TOPICS, body, key=topic)
 
     @asynccontextmanager
-    async def subscribe(self, pattern: str) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def subscribe(self, pattern: str, since: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
         """Subscribe to topics."""
-        partitions = await self._sender.find_partitions(TOPICS)
-        await self._read(TOPICS, TOPICS, self._take_topics, [*range(partitions)])
+        partitions = [*range(await self._sender.find_partitions(TOPICS))]
+        if since is not None:
+            async with self._read_since(pattern, since, partitions) as messages:
+                yield messages
+            return
+        await self._read(TOPICS, TOPICS, self._take_topics, partitions)
         unread: asyncio.Queue[bytes] = asyncio.Queue()
         self._broker.subscribers.append((pattern, unread))
         try:
             yield read_queue(unread)
         finally:
             self._broker.subscribers.remove((pattern, unread))
+
+    @asynccontextmanager
+    async def _read_since(
+        self, pattern: str, since: float, partitions: list[int]
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Read topics from a time on, by a reader of its own."""
+        unread: asyncio.Queue[bytes] = asyncio.Queue()
+
+        async def take(messages: list[Message]) -> None:
+            for message in messages:
+                if match_topic(pattern, _read_key(message)):
+                    unread.put_nowait(message.value() or b"")
+
+        reader = KafkaReader(self._options, f"tactician-{new_id()}", TOPICS, take, partitions, since)
+        await reader.start()
+        try:
+            yield read_queue(unread)
+        finally:
+            await reader.stop()
 
     async def claim(self, key: str, seconds: float) -> bool:
         """Claim a key for some time, in the store."""

@@ -20,21 +20,23 @@ class SocketFrame(BaseModel):
 
     Attributes:
         kind: a question for the messages of a queue, what the holder of a message is to do with it, its answer, a
-            message of a topic, or the news that a queue has changed.
+            message of a topic, the news that a queue has changed, or a question for what was published in topics.
         call: number of the question that an answer belongs to.
         name: queue or topic.
-        receipt: number of a message that is leased.
+        receipt: number of a message that is leased, or was published.
         seconds: length of a lease or a delay; in an answer, the time until a message is ready.
+        since: time from which a program asks for what was published, in seconds since the epoch.
         deliveries: number of times that the message was delivered.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    kind: Literal["take", "acknowledge", "postpone", "answer", "topic", "changed"]
+    kind: Literal["take", "acknowledge", "postpone", "answer", "topic", "changed", "replay"]
     call: int = Field(default=0, ge=0)
     name: str = Field(default="", max_length=1_000)
     receipt: int = Field(default=0, ge=0)
     seconds: _Seconds | None = None
+    since: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     deliveries: int = Field(default=1, ge=0)
 
 

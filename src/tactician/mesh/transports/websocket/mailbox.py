@@ -66,6 +66,8 @@ class SocketMailbox:
             case "acknowledge" | "postpone":
                 self._settle(peer, frame)
                 return SocketFrame(kind="answer"), b""
+            case "replay":
+                return self._replay(frame)
             case "topic":
                 self.broker.publish(frame.name, body)
             case _:
@@ -84,6 +86,13 @@ class SocketMailbox:
         if len(self._leased) > _MOST_LEASED:
             self._leased.popitem(last=False)  # its lease ends, and it comes again
         return SocketFrame(kind="answer", receipt=self._taken, deliveries=taken[0].deliveries), taken[0].body
+
+    def _replay(self, frame: SocketFrame) -> tuple[SocketFrame, bytes]:
+        """Return the next message that this program has published in topics."""
+        kept = next(self.broker.find_kept(frame.name, frame.since, frame.receipt), None)
+        if kept is None:
+            return SocketFrame(kind="answer"), b""
+        return SocketFrame(kind="answer", receipt=kept.number), kept.body
 
     def _settle(self, peer: str, frame: SocketFrame) -> None:
         """Remove or postpone a message that this program has leased to the other."""

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from math import inf
 from typing import Final
 
 from tactician.clock import SYSTEM_CLOCK, wait_for_event
 from tactician.events.event import new_id
 from tactician.mesh.messages.signing import MessageSigner
-from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, TransportError, read_queue
+from tactician.mesh.transports.transport import (
+    PRIVATE,
+    LeasedMessage,
+    Transport,
+    TransportError,
+    is_reserved,
+    read_queue,
+)
 from tactician.mesh.transports.websocket.endpoint import SocketEndpoint
 from tactician.mesh.transports.websocket.frames import SocketFrame
 from tactician.mesh.transports.websocket.handshake import Socket
 from tactician.mesh.transports.websocket.link import SocketLink
 from tactician.mesh.transports.websocket.mailbox import SocketMailbox
 
-_RESERVED: Final = "tactician."
-"""Beginning of the topics of the mesh itself: who connects a moment later gets the newest message, too."""
 _NEWS_LAST: Final = 60.0
-"""Seconds after which such a message is too old for others."""
+"""Seconds for which a program that connects later gets the newest message of a topic of the mesh itself."""
 
 
 class SocketTransport(Transport):
@@ -47,6 +52,7 @@ class SocketTransport(Transport):
         self._links: dict[str, list[SocketLink]] = {}
         self._news: dict[str, tuple[bytes, float]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._replays: list[tuple[str, float, asyncio.Queue[bytes]]] = []
         self._mailbox = SocketMailbox(self._tell)
         self._endpoint = SocketEndpoint(url, MessageSigner(keys), new_id(), self._serve)
 
@@ -70,6 +76,8 @@ class SocketTransport(Transport):
         for topic, (body, sent_at) in self._news.items():
             if SYSTEM_CLOCK.monotonic() - sent_at < _NEWS_LAST:
                 self._spawn(self._post_all(SocketFrame(kind="topic", name=topic), body, [link]))
+        for replay in self._replays:
+            self._spawn(self._replay(link, *replay))
         try:
             await link.serve()
         finally:
@@ -143,20 +151,38 @@ class SocketTransport(Transport):
     async def publish(self, topic: str, body: bytes) -> None:
         """Send a message to all who have subscribed to a topic."""
         self._mailbox.broker.publish(topic, body)
-        if topic.startswith(_RESERVED):
+        self._mailbox.broker.keep(topic, body, SYSTEM_CLOCK.time())
+        if is_reserved(topic):
             self._news[topic] = body, SYSTEM_CLOCK.monotonic()
         await self._post_all(SocketFrame(kind="topic", name=topic), body)
 
     @asynccontextmanager
-    async def subscribe(self, pattern: str) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Subscribe to topics."""
+    async def subscribe(self, pattern: str, since: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Subscribe to topics. Each program keeps what it has published itself."""
         unread: asyncio.Queue[bytes] = asyncio.Queue()
+        for kept in self._mailbox.broker.find_kept(pattern, since):
+            unread.put_nowait(kept.body)
         subscribers = self._mailbox.broker.subscribers
         subscribers.append((pattern, unread))
+        if since is not None:
+            self._replays.append(replay := (pattern, since, unread))
+            for link in self._list_links():
+                self._spawn(self._replay(link, *replay))
         try:
             yield read_queue(unread)
         finally:
             subscribers.remove((pattern, unread))
+            self._replays = [each for each in self._replays if each[2] is not unread]
+
+    async def _replay(self, link: SocketLink, pattern: str, since: float, unread: asyncio.Queue[bytes]) -> None:
+        """Ask another program for what it has published in topics since a time."""
+        number = 0
+        with suppress(TransportError):  # it is asked again when it is there again
+            while True:
+                answer, body = await link.ask(SocketFrame(kind="replay", name=pattern, receipt=number, since=since))
+                if not (number := answer.receipt):
+                    return
+                unread.put_nowait(body)
 
     async def claim(self, key: str, seconds: float) -> bool:
         """Refuse: no program holds the claims of the others.
