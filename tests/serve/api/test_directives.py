@@ -50,7 +50,7 @@ async def test_a_person_with_the_right_directs_in_their_own_name_and_agents_read
     directive = given.json()
     assert (given.status_code, directive["by"], directive["target"]) == (201, "chief", "kitchen")
     assert directive["expires_at"] == directive["created_at"] + 60
-    prompt = str(model.requests[0].messages)
+    prompt = str(model.calls[0].messages)
     assert "[chief | " in prompt
     assert "The guest in 801 is a VIP" in prompt
 
