@@ -151,7 +151,10 @@ class Mesh(MeshConnection):
         await self.open()
         if (message := self.board.find(directive_id)) is None:
             return False
-        await self.publish_directive(message.model_copy(update={"is_withdrawn": True}))
+        # After the retention, no node is left that missed the withdrawal.
+        forgotten_at = self.clock.time() + self.retention.total_seconds()
+        expires_at = forgotten_at if message.expires_at is None else min(message.expires_at, forgotten_at)
+        await self.publish_directive(message.model_copy(update={"is_withdrawn": True, "expires_at": expires_at}))
         return True
 
     async def directives(self, target: str | None = None) -> list[Directive]:

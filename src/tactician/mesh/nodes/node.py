@@ -33,6 +33,7 @@ from tactician.mesh.nodes.settings import NodeOptions, NodeSettings
 from tactician.mesh.nodes.shared_queue import SharedQueue
 from tactician.mesh.nodes.withdrawals import WithdrawalSender
 from tactician.mesh.nodes.work import NodeWork
+from tactician.mesh.retention import RecordPruner
 from tactician.mesh.sources import OpenMeshes, RunningNodes
 from tactician.mesh.transports.transport import TransportError
 from tactician.platform import Platform
@@ -230,7 +231,14 @@ class Node:
         self._platform.services.find(RunningNodes).nodes.append(self)
         self._work.start()
         receiving = self._mesh.receive_from(self.queue, self._inbox.take, self._settings.lease.total_seconds())
-        upkeep = (receiving, self._keep_announcing(), self._work.keep_sweeping(), self._held.keep_leases())
+        pruner = RecordPruner(self._mesh, self._platform.store)
+        upkeep = (
+            receiving,
+            self._keep_announcing(),
+            self._work.keep_sweeping(),
+            self._held.keep_leases(),
+            pruner.keep_pruning(),
+        )
         self._tasks = [asyncio.create_task(work) for work in upkeep]
         await self._announce()
 
