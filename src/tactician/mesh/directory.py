@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tactician.clock import Clock, wait_for_event
+from tactician.loggers import get_logger
 from tactician.mesh.messages.cards import CapabilityCard, NodeCard
 from tactician.suggestions import suggest_options
 
@@ -15,6 +16,9 @@ CARDS: Final = "tactician.cards"
 """Topic of the cards."""
 LOOK_AROUND: Final = 2.0
 """Seconds to wait for the cards of nodes that are asked for them."""
+_SKEW: Final = 2.0
+"""Seconds between the clocks of two machines above which their deadlines differ too much."""
+_logger = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class Directory:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._cards: dict[tuple[str, str, str], tuple[NodeCard, float]] = {}
+        self._behind: set[tuple[str, str, str]] = set()
         self._changed = asyncio.Event()
 
     def note(self, card: NodeCard) -> None:
@@ -53,14 +58,36 @@ class Directory:
         if card.state == "STOPPED":
             self._cards.pop(key, None)
         else:
+            self._compare_clocks(key, card)
             self._cards[key] = card, self._clock.monotonic() + card.ttl
         self._changed.set()
         self._changed = asyncio.Event()
+
+    def _compare_clocks(self, key: tuple[str, str, str], card: NodeCard) -> None:
+        """Warn of an instance that says hello, and whose deadlines are other times than here.
+
+        A card that seems old may only be late, as after a restart of the broker: then the next card decides.
+        """
+        skew = card.sent_at - self._clock.time()
+        is_first, was_behind = key not in self._cards, key in self._behind
+        self._behind.discard(key)
+        if is_first and skew < -_SKEW:
+            self._behind.add(key)
+        elif (is_first and skew > _SKEW) or (was_behind and skew < -_SKEW):
+            direction = "ahead of" if skew > 0 else "behind"
+            _logger.warning(
+                "The clock of the node %r (%s) is %.1f s %s the clock of this machine: its deadlines are other times.",
+                card.node,
+                card.instance,
+                abs(skew),
+                direction,
+            )
 
     def list_cards(self) -> list[NodeCard]:
         """Return the cards that are valid now."""
         now = self._clock.monotonic()
         self._cards = {key: entry for key, entry in self._cards.items() if entry[1] > now}
+        self._behind &= self._cards.keys()
         return [card for card, _ in self._cards.values()]
 
     def list_offerings(
