@@ -265,7 +265,7 @@ class Agent(BaseRunnable[T_co]):
         has_parts = spec.tool_groups or spec.references or spec.contributors
         if (
             has_parts
-            or context.find(ActiveDirectives) is not None
+            or (context.surroundings and context.find(ActiveDirectives) is not None)
             or not isinstance(spec.instructions, str)
             or source().providers
         ):

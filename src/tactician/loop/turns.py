@@ -95,7 +95,8 @@ class TurnLoop(Generic[T]):
         self._toolbox: Toolbox | None = None
         self._turn_began: float | None = None
         self._shared_rules = shared_rules
-        is_owed = any(rule.is_obligation for rule in (*policy.rules, *shared_rules))
+        rules = (*policy.rules, *shared_rules)
+        is_owed = bool(rules) and any(rule.is_obligation for rule in rules)
         self._is_checked = bool(policy.guards.output) or autonomy is not None or is_owed
         self._gate: PieceGate | None = None
         self._state: TurnState

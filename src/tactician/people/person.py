@@ -7,8 +7,8 @@ from typing import Final, Literal, TypeAlias
 from tactician.conversation import ChatUser
 from tactician.frozen import frozen
 
-Right: TypeAlias = Literal["see", "start", "answer"]
-ALL_RIGHTS: Final[frozenset[Right]] = frozenset({"see", "start", "answer"})
+Right: TypeAlias = Literal["see", "start", "answer", "direct"]
+ALL_RIGHTS: Final[frozenset[Right]] = frozenset({"see", "start", "answer", "direct"})
 
 
 @frozen
@@ -18,7 +18,8 @@ class Person:
     Attributes:
         name: the name, which the answers to requests of runs keep.
         roles: the roles; a request of a run with a required role takes no answer without it.
-        rights: `"see"` runs and agents, `"start"` and end runs, `"answer"` requests; all by default.
+        rights: `"see"` runs and agents, `"start"` and end runs, `"answer"` requests, `"direct"` the nodes of a mesh;
+            all by default.
         has_every_role: true for callers from this machine where nobody needs a token.
     """
 

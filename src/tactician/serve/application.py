@@ -27,6 +27,7 @@ from tactician.people.person import Person, Right
 from tactician.platform import Platform
 from tactician.runs import Runnable
 from tactician.serve.api.application import api_routes, create_application
+from tactician.serve.api.directives import create_directive_operations
 from tactician.serve.api.serving.guard import Callers, RequestLimits
 from tactician.serve.api.serving.operations import ApiOperation
 from tactician.serve.api.serving.server import ApiServer
@@ -153,7 +154,9 @@ def app(
         _offer_a2a(server, url, a2a, callers, lets_callers_approve=lets_callers_approve),
     ]
     further = [route for part in parts for route in part.routes]
-    operations = [*_list_ag_ui_operations(), *(() if mesh is None else create_work_operations(mesh, platform.store))]
+    operations = list(_list_ag_ui_operations())
+    if mesh is not None:
+        operations += [*create_work_operations(mesh, platform.store), *create_directive_operations(mesh)]
     offered = [*api_routes(server, *operations), *further, *dashboard_routes(), *routes, home_route()]
     mounted = [part.app for part in parts if part.app is not None]
     return create_application(server, offered, callers=callers, hosts=hosts, mounted=mounted)

@@ -32,7 +32,7 @@ from tactician.ensemble.values.errors import INTERRUPTIONS
 from tactician.ensemble.values.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.values.output_creation import create_task_output, restore_object
 from tactician.ensemble.values.task_output import TaskOutput
-from tactician.ensemble.values.task_rules import Complete, TaskRules, observe_task
+from tactician.ensemble.values.task_rules import Complete, TaskRules
 from tactician.ensemble.work.task_execution import TaskExecution
 from tactician.ensemble.work.task_learning import learn_again
 from tactician.ensemble.work.task_signals import EnsembleExit, RetryRequested
@@ -57,9 +57,10 @@ async def perform_task(execution: TaskExecution) -> TaskOutcome:
         BudgetError: when the run has reached a limit.
         Exception: any that the agent or the handler raised.
     """
-    if (rules := execution.run.context.find(TaskRules)) is not None:
-        _check_rules(rules, execution)
-    with observe_task(execution.plan.key, execution.run.context) as complete:
+    if (rules := execution.run.context.find(TaskRules)) is None:
+        return await _perform(execution)
+    _check_rules(rules, execution)
+    with rules.observe(execution.plan.key) as complete:
         return await _perform(execution, complete)
 
 
@@ -73,7 +74,7 @@ def _check_rules(rules: TaskRules, execution: TaskExecution) -> None:
         raise
 
 
-async def _perform(execution: TaskExecution, complete: Complete) -> TaskOutcome:
+async def _perform(execution: TaskExecution, complete: Complete | None = None) -> TaskOutcome:
     plan, context = execution.plan, execution.run.context
     is_observed = context.services.bus.is_observed
     _begin(execution, is_observed)
@@ -93,7 +94,8 @@ async def _perform(execution: TaskExecution, complete: Complete) -> TaskOutcome:
         execution.checkpoint.set(began=execution.began)
         _report_failure(execution, error)
         raise
-    complete(output)
+    if complete is not None:
+        complete(output)
     if plan.is_followed:
         execution.checkpoint.set(draft=None, earlier=None)
     execution.checkpoint.set(began=execution.began, output=execution.encode(output))

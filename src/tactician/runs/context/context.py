@@ -417,7 +417,8 @@ class RunContext:
             ConfigurationError: when there is no such model, or when its key is not set.
         """
         model, options = self._choose_model(requested, source)
-        return (model if (chosen := self.find(ModelFilter)) is None else chosen.wrap(model)), options
+        chosen = self.find(ModelFilter) if self.surroundings else None
+        return (model if chosen is None else chosen.wrap(model)), options
 
     def _choose_model(
         self, requested: ModelLike | None, source: ModelSource | None

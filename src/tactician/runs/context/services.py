@@ -78,9 +78,7 @@ class Services:
         Raises:
             ConfigurationError: when the settings are not valid.
         """
-        from tactician.llm.catalog import load_default_models
-
-        return _services_over(load_default_models())
+        return _services_over(_find_loader()())
 
     def find(self, kind: type[T]) -> T:
         """Return the service of a class. A service that nobody has provided is created without arguments."""
@@ -110,6 +108,13 @@ class Services:
         changed.is_durable, changed.rules = self.is_durable, self.rules
         changed._others = self._others
         return changed
+
+
+@cache
+def _find_loader() -> Callable[[], ModelCatalog]:
+    from tactician.llm.catalog import load_default_models  # an import takes as long as half of what a run needs here
+
+    return load_default_models
 
 
 @cache
