@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.support import Done, tactician
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "mesh"
 
@@ -21,18 +23,18 @@ class Terminal:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._environment = {**os.environ, "TACTICIAN_MESH": f"sqlite:///{folder}/hotel.db", "PYTHONPATH": str(ROOT)}
+        self.environment = {**os.environ, "TACTICIAN_MESH": f"sqlite:///{folder}/hotel.db", "PYTHONPATH": str(ROOT)}
 
     def start(self, *command: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, *command], cwd=self._folder, env=self._environment, stderr=subprocess.PIPE, text=True
+            [sys.executable, *command], cwd=self._folder, env=self.environment, stderr=subprocess.PIPE, text=True
         )
 
     def run(self, *command: str) -> str:
         done = subprocess.run(
             [sys.executable, *command],
             cwd=self._folder,
-            env=self._environment,
+            env=self.environment,
             capture_output=True,
             text=True,
             timeout=60,
@@ -61,6 +63,26 @@ def kitchen(terminal: Terminal) -> Iterator[subprocess.Popen[str]]:
         program.communicate()
 
 
+def check_directives(terminal: Terminal) -> None:
+    def mesh(*arguments: str) -> Done:
+        return tactician("mesh", *arguments, env=terminal.environment)
+
+    vip = mesh("direct", "kitchen", "The guest in 801 is a VIP", "--by", "manager", "--hours", "8")
+    assert vip.err == "kitchen: applied.\n"
+    limit = mesh("control", "kitchen", "set-concurrency", "2", "--by", "manager")
+    assert limit.err == "kitchen: applied.\n"
+    listed = mesh("directives").out.splitlines()
+    assert [line.partition("Z] ")[2] for line in listed] == ["The guest in 801 is a VIP", "SetConcurrency(2)"]
+    assert mesh("withdraw", limit.out.strip()).code == 0
+    assert "SetConcurrency" not in mesh("directives").out
+    assert "No directive" in mesh("withdraw", limit.out.strip()).err
+
+    assert "No capability 'prepare'" in mesh("control", "kitchen", "disable", "prepare").err
+    assert "The command set-tier needs a value: set-tier TIER." in mesh("control", "kitchen", "set-tier").err
+    assert "'SetTire' is no command" in mesh("control", "kitchen", "set-tire", "x").err
+    assert "No node that it is for has answered." in mesh("direct", "bar", "No ice", "--by", "manager").err
+
+
 def test_two_programs_and_the_commands_for_requests(terminal: Terminal, kitchen: subprocess.Popen[str]) -> None:
     shown = terminal.run(str(EXAMPLES / "room_service.py"))
     assert shown == "Beers: {'beer': 40}\nReady: Wagyu, medium rare, room 403\n"
@@ -71,6 +93,8 @@ def test_two_programs_and_the_commands_for_requests(terminal: Terminal, kitchen:
     listed = terminal.mesh("nodes")
     assert "kitchen  READY  0 running, 0 waiting" in listed
     assert "check_inventory  (tool)  [food, stock]" in listed
+
+    check_directives(terminal)
 
     kitchen.send_signal(signal.SIGTERM)
     assert kitchen.wait(30) == 0

@@ -15,13 +15,13 @@ from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
 from tactician.events.event import new_id
 from tactician.loggers import get_logger
+from tactician.mesh.board import DIRECTIVES, DirectiveBoard
 from tactician.mesh.call import Calls
-from tactician.mesh.directives import DIRECTIVES, DirectiveBoard
 from tactician.mesh.directory import CARDS, Directory
 from tactician.mesh.messages.bounds import MessageError
 from tactician.mesh.messages.cards import CapabilityCard, CardQuery, NodeCard
 from tactician.mesh.messages.codec import Envelope, MessageCodec
-from tactician.mesh.messages.directives import DirectiveMessage, TopicEvent
+from tactician.mesh.messages.directives import DirectiveMessage, DirectiveReceipt, TopicEvent
 from tactician.mesh.messages.message import QUEUED_WINDOW, MeshMessage
 from tactician.mesh.transports.addresses import open_transport
 from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, TransportError
@@ -230,6 +230,15 @@ class MeshConnection:
         self.board.note(directive)
         await self.transport.publish(DIRECTIVES, self.encode(directive))
 
+    async def acknowledge_directive(self, receipt: DirectiveReceipt) -> None:
+        """Tell everybody what a node has done with a directive.
+
+        Raises:
+            TransportError: when the broker does not take it.
+        """
+        self.board.note_receipt(receipt)
+        await self.transport.publish(DIRECTIVES, self.encode(receipt))
+
     @asynccontextmanager
     async def open_subscription(self, pattern: str) -> AsyncIterator[AsyncIterator[TopicEvent]]:
         """Subscribe to topics; once it is entered, no event is missed. See `subscribe`."""
@@ -352,6 +361,8 @@ class MeshConnection:
                         self.directory.note(card)
                     case DirectiveMessage() as directive:
                         self.board.note(directive)
+                    case DirectiveReceipt() as receipt:
+                        self.board.note_receipt(receipt)
                     case CardQuery():
                         for listener in self._who_listeners:
                             listener()
