@@ -46,7 +46,7 @@ class MeshConnection:
         url: address of the transport, see `open_transport`.
         name: name of the client, which replies to requests are addressed to; a random name by default.
         realm: group of nodes under the same administration.
-        key: key of the mesh, or several, newest first, while they are changed: messages are signed with the first.
+        key: key of the mesh, or several while they are changed: messages are signed with all, and accepted with any.
         store: store for values that are too large for a message; all nodes of the mesh need the same. With Kafka, it
             has the leases of messages, too.
         webhook_secrets: secrets by their names, with which a node signs the replies that it posts.

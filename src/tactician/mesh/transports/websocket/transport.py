@@ -32,7 +32,7 @@ class SocketTransport(Transport):
 
     Args:
         url: the addresses of the nodes, separated by commas; `?listen=0.0.0.0:7000` names another one to listen at.
-        keys: keys of the mesh, newest first.
+        keys: keys of the mesh.
         label: the addresses, without options.
 
     Raises:
