@@ -275,17 +275,17 @@ def _read_command(name: str, value: str | None, *, running: bool) -> Command:
     if kind is not None and bool(names) is (value is None):
         needs = f"needs a value: {name} {names[0].upper()}" if names else "takes no value"
         raise ConfigurationError(f"The command {name} {needs}.")
-    given = {names[0]: value} if names else {}
-    return read_command(CommandData(action=action, value=given | ({"running": True} if running else {})))
+    values = {names[0]: value} if names else {}
+    return read_command(CommandData(action=action, value=values | ({"running": True} if running else {})))
 
 
 async def _direct(connection: Mesh, target: str, directive: str | Command, by: str, hours: float | None) -> None:
     async with connection:
         await connection.directory.find(connection.realm, "")  # the nodes that are there say what they can do
         ttl = None if hours is None else timedelta(hours=hours)
-        given = await connection.direct(target, directive, by=by, ttl=ttl)
-        receipts = await connection.receipts(given.id)
-        typer.echo(given.id)
+        active = await connection.direct(target, directive, by=by, ttl=ttl)
+        receipts = await connection.receipts(active.id)
+        typer.echo(active.id)
         for receipt in receipts:
             err.print(f"{receipt.node}: {receipt.status}. {receipt.message}".rstrip(), highlight=False, markup=False)
         if not receipts:

@@ -23,8 +23,8 @@ class MessageSigner:
     """Signer of messages.
 
     Args:
-        keys: keys of the mesh. A message is signed with all of them, and accepted when any of its signatures is by one
-            of them, so that keys can be changed one program after the other, in any order.
+        keys: keys of the mesh. A message is signed with all, and accepted when any of its signatures is by a key of
+            the mesh, so that programs change their keys in any order.
 
     Raises:
         ConfigurationError: when a key is too short, or there are too many.

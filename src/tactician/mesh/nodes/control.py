@@ -1,4 +1,4 @@
-"""Control of a node by the commands that hold for it now: when one is withdrawn or expires, its effect ends."""
+"""Control of a node by the commands that hold for it now: the effect ends when a command is withdrawn or expires."""
 
 from __future__ import annotations
 

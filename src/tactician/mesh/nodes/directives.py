@@ -106,7 +106,7 @@ class NodeDirectives:
         self._mesh.spawn(self._save(message))
 
     async def _save(self, message: DirectiveMessage) -> None:
-        """Save a directive, in the place of the one that it withdraws."""
+        """Save a directive, in the place of the directive that it withdraws."""
         store, body = self._platform.store, message.model_dump_json(by_alias=True, exclude_defaults=True)
         try:
             await store.delete(DIRECTIVES, message.id)

@@ -83,7 +83,7 @@ class NodeLoad:
         self._ranks = sorted(rank for rank, _, _ in waiting.values())
 
     def find_position(self, run_key: str) -> int | None:
-        """Return how many requests are started before one that waits; `None` for any other."""
+        """Return how many requests are started before a request that waits; `None` for any other."""
         entry = self._waiting.get(run_key)
         return None if entry is None else max(0, bisect_right(self._ranks, entry[0]) - 1)
 

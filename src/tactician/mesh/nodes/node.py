@@ -317,7 +317,7 @@ class Node:
         )
 
     async def _announce(self) -> None:
-        """Publish the card; one that the broker does not take is followed by another."""
+        """Publish the card; a card that the broker does not take is followed by another."""
         EventEmitter(self._platform.services.bus, "", (self.name,), self._mesh.clock).emit(
             NodeMeasured, node=self.name, instance=self.instance, **self.measure()
         )
