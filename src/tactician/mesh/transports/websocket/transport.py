@@ -27,7 +27,7 @@ _NEWS_LAST: Final = 60.0
 class SocketTransport(Transport):
     """Transport over WebSockets, without a broker.
 
-    Each program connects to all addresses. A program that receives from the queue of a node listens at the first address
+    Each program connects to all addresses. A receiver from the queue of a node listens at the first address
     that is free on its machine. A message stays with its sender until a receiver has acknowledged it.
 
     Args:
