@@ -90,6 +90,8 @@ def test_two_programs_and_the_commands_for_requests(terminal: Terminal, kitchen:
     assert terminal.mesh("send", "prepare-meal", "Ramen", "--on", "kitchen", "--id", "order-17") == "Ready: Ramen\n"
     status = json.loads(terminal.mesh("status", "order-17", "--on", "kitchen"))
     assert (status["status"], status["reply"]["output"]) == ("completed", "Ready: Ramen")
+    cancelled = tactician("mesh", "cancel", "order-17", "--on", "kitchen", env=terminal.environment)
+    assert cancelled.code == 0, cancelled.err
     listed = terminal.mesh("nodes")
     assert "kitchen  READY  0 running, 0 waiting" in listed
     assert "check_inventory  (tool)  [food, stock]" in listed

@@ -80,6 +80,7 @@ class Mesh(MeshConnection):
         priority: Priority = Priority.NORMAL,
         deadline: timedelta | None = None,
         version: str | None = None,
+        must_meet_deadline: bool = False,
         accept_within: float = 10.0,
     ) -> Ticket:
         """Ask for work without waiting for it, and return a ticket once the node has accepted.
@@ -94,6 +95,7 @@ class Mesh(MeshConnection):
             priority: rank among the requests that wait.
             deadline: time from now by which the reply is needed.
             version: version of the capability that is needed.
+            must_meet_deadline: true to be refused at once when the node expects to miss the deadline.
             accept_within: seconds to wait for the acceptance.
 
         Raises:
@@ -114,6 +116,7 @@ class Mesh(MeshConnection):
             priority=priority,
             deadline=None if deadline is None else self.clock.time() + deadline.total_seconds(),
             version=version,
+            must_meet_deadline=must_meet_deadline,
             attempt=new_id() if fresh else None,
             reply_to=self.reply_queue,
         )

@@ -17,8 +17,8 @@ from tactician.guardrails import GuardrailError
 from tactician.platform.enqueue_options import EnqueueOptions
 from tactician.platform.host.feed import EventFeed
 from tactician.platform.platform import Platform
-from tactician.runs import RunCompleted, RunError, RunResult, RunStarted, RunStatus
-from tactician.runs.outcomes.suspension import PendingRequest, Response
+from tactician.runs import PendingRequest, RunCompleted, RunError, RunResult, RunStarted, RunStatus
+from tactician.runs.outcomes.suspension import Response
 from tactician.runs.progress.record import RunRecord
 from tactician.runs.progress.store import RunStore
 from tactician.runs.requests.respondents import Respondent
