@@ -19,7 +19,7 @@ from tactician.mesh.messages.codec import MessageCodec
 from tactician.mesh.messages.replies import MeshReply, StatusReport
 from tactician.mesh.messages.requests import MAX_HOPS, MeshRequest
 from tactician.notifications.webhooks import create_webhook_secret, sign_webhook
-from tactician.testing import FakeClock, ScriptedModel, ToolCall
+from tactician.testing import ScriptedModel, ToolCall
 from tests.support.waiting import eventually
 
 KEY, NEXT_KEY = "k" * 32, "n" * 32
@@ -284,27 +284,3 @@ async def test_a_reply_goes_to_a_queue_of_the_mesh(mesh: Mesh) -> None:
 async def create_reply(order: str) -> str:
     """Prepare a meal."""
     return f"Ready: {order}"
-
-
-async def test_a_node_that_expects_to_miss_the_deadline_refuses_when_that_is_asked_for(url: str) -> None:
-    clock = FakeClock()
-
-    async def roast(order: str) -> str:
-        """Roast for an hour."""
-        await clock.sleep(3600)
-        return order
-
-    async with Mesh(url, clock=clock) as mesh:
-        node = Node("kitchen", Platform(ScriptedModel(), store=MemoryStore(), clock=clock), mesh)
-        node.offer(runnable(roast))
-        async with node:
-            await (await mesh.submit("roast", "duck", on="kitchen")).result()
-            with pytest.raises(RequestRejectedError, match="kitchen cannot meet the deadline") as refused:
-                await mesh.submit(
-                    "roast", "goose", on="kitchen", deadline=timedelta(minutes=30), must_meet_deadline=True
-                )
-            ticket = await mesh.submit(
-                "roast", "hen", on="kitchen", deadline=timedelta(hours=3), must_meet_deadline=True
-            )
-            assert await ticket.result() == "hen"
-    assert refused.value.reason == "deadline"

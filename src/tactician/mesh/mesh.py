@@ -79,8 +79,8 @@ class Mesh(MeshConnection):
         fresh: bool = False,
         priority: Priority = Priority.NORMAL,
         deadline: timedelta | None = None,
-        version: str | None = None,
         must_meet_deadline: bool = False,
+        version: str | None = None,
         accept_within: float = 10.0,
     ) -> Ticket:
         """Ask for work without waiting for it, and return a ticket once the node has accepted.
@@ -94,8 +94,8 @@ class Mesh(MeshConnection):
             fresh: true to do the work again for an id that was used before.
             priority: rank among the requests that wait.
             deadline: time from now by which the reply is needed.
+            must_meet_deadline: true to be refused at once when the node does not expect to meet the deadline.
             version: version of the capability that is needed.
-            must_meet_deadline: true to be refused at once when the node expects to miss the deadline.
             accept_within: seconds to wait for the acceptance.
 
         Raises:
@@ -115,8 +115,8 @@ class Mesh(MeshConnection):
             delivery=deliver,
             priority=priority,
             deadline=None if deadline is None else self.clock.time() + deadline.total_seconds(),
+            must_meet_deadline=must_meet_deadline or None,
             version=version,
-            must_meet_deadline=must_meet_deadline,
             attempt=new_id() if fresh else None,
             reply_to=self.reply_queue,
         )
