@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks import calls, ensembles, families, imports, knowledge, planner, runs, steps, turns, waiting
+from benchmarks import calls, ensembles, families, imports, knowledge, mesh, planner, runs, steps, turns, waiting
 from benchmarks.contenders import CALLERS, CONTENDERS, ENSEMBLES
 from benchmarks.environments import Environment, prepare
 from benchmarks.measures import progress
@@ -26,6 +26,7 @@ MEASURES: dict[str, tuple[Measure, tuple[str, ...]]] = {
     "turns": (turns.measure, ("tactician",)),
     "steps": (steps.measure, ("tactician",)),
     "waiting": (waiting.measure, ("tactician",)),
+    "mesh": (mesh.measure, ("mesh", *mesh.PEERS.values())),
     "knowledge": (knowledge.measure, tuple(environment for environment, _ in knowledge.CLIENTS.values())),
     "planner": (planner.measure, ("tactician", "planners")),
     "families": (families.measure, ("tactician", "planners")),

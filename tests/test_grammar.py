@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.grammar import add_article, format_count
+from tactician.grammar import add_article, format_count, write_number
+from tactician.planning import Action, AStarPlanner, Goal, WorldState
 
 NOUNS = st.text(string.ascii_lowercase, min_size=2, max_size=12)
 
@@ -66,3 +67,13 @@ def test_an_article_is_put_before_an_unchanged_noun(noun: str) -> None:
     assert word == noun
     assert article in {"a", "an"}
     assert article == "an" or noun[0] not in "ai"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(7.54e-05, "0.0000754"), (2.5, "2.5"), (3, "3"), (2e9, "2000000000"), (math.inf, "inf")]
+)
+def test_numbers_for_people_have_no_power_of_ten(number: float, text: str) -> None:
+    assert write_number(number) == text
+    if math.isfinite(number):
+        pay = Action("pay", {}, {"paid": True}, cost=number)
+        assert f"cost {text}" in str(AStarPlanner().explain(WorldState({}), [pay], Goal("paid", {"paid": True})))

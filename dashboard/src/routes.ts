@@ -25,6 +25,7 @@ export const ROUTES: readonly RouteDefinition[] = [
   { path: "agents/:id", title: "Agent", load: () => import("./views/agent") },
   { path: "evaluations", title: "Evaluations", nav: "Evaluations", load: () => import("./views/evaluations") },
   { path: "evaluations/:id", title: "Evaluation", load: () => import("./views/evaluation") },
+  { path: "experience", title: "Experience", nav: "Experience", load: () => import("./views/experience") },
   { path: "models", title: "Models", nav: "Models", load: () => import("./views/models") },
   { path: "stores", title: "Stores", nav: "Stores", load: () => import("./views/stores") },
 ];

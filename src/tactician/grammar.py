@@ -41,3 +41,13 @@ def _begins_with_vowel(word: str) -> bool:
     if _SPELLED_WITH_VOWEL.match(word) or _SILENT_H.match(word):
         return True
     return word[:1].lower() in {*"aeiou"} and _LIKE_YOU.match(word) is None
+
+
+def write_number(value: float, form: str = "g") -> str:
+    """Return a number as people write it, without a power of ten: `0.0000754` instead of `7.54e-05`."""
+    text = format(value, form)
+    if "e" not in text:
+        return text
+    from decimal import Decimal
+
+    return format(Decimal(text), "+f" if "+" in form else "f")

@@ -104,13 +104,22 @@ def _explain(
     """
     parameters = signature(called).parameters
     label = _find_label(called, args)
-    unknown = min(options.keys() - parameters.keys(), default=None)
-    if unknown is not None and not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
-        return TypeError(describe_unknown_option(label, unknown, parameters))
+    unknown = sorted(options.keys() - parameters.keys())
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):  # others may be right: not what is missing
+        missing = [name for name in list(parameters)[len(args) :] if name in _list_required(parameters)]
+        unknown = [name for name in unknown if find_closest(name, missing) is not None]
+    if unknown:
+        return TypeError(describe_unknown_option(label, unknown[0], parameters))
     if any(each.kind is each.VAR_POSITIONAL for each in parameters.values()):
         return error
     positional = [name for name, each in parameters.items() if each.kind is each.POSITIONAL_OR_KEYWORD]
     return TypeError(_describe_positions(label, positional, parameters)) if len(args) > len(positional) else error
+
+
+def _list_required(parameters: Mapping[str, Parameter]) -> list[str]:
+    """Return the names of the arguments without a default, those that can be given by position first."""
+    named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    return [name for name, each in parameters.items() if each.kind in named and each.default is each.empty]
 
 
 def _find_label(called: Callable[..., object], args: Sequence[object]) -> str:

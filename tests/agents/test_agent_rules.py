@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -284,3 +285,48 @@ async def test_rules_of_a_platform_guard_supervised_agents() -> None:
 def test_mistakes_in_rules_of_a_platform_are_errors(book: Sequence[Rule]) -> None:
     with pytest.raises(ConfigurationError, match="Platform: rules has"):
         Platform(ScriptedModel(), rules=book)
+
+
+@pytest.mark.parametrize(
+    ("condition", "mistake"),
+    [
+        ("amout > 1000", "'amout'; did you mean 'amount'"),
+        ("amount > 9 and not aprove", "'aprove'; did you mean 'approve'"),
+    ],
+)
+def test_names_inside_conditions_are_checked_when_the_agent_is_made(condition: str, mistake: str) -> None:
+    rule = rules.never("pay_out", when=condition)
+    with pytest.raises(DeclarationError, match=mistake):
+        Desk().agent(ScriptedModel(), rule)
+    with pytest.raises(DeclarationError, match=mistake):
+        Platform(ScriptedModel("x"), rules=[rule]).run_sync(Desk().agent(ScriptedModel("x")), "x")
+
+
+async def test_a_condition_of_something_else_is_an_error_when_all_tools_are_there() -> None:
+    agent = Desk().agent(ScriptedModel("x"), rules.never("pay_out", when="zebra > 1000"))
+    with pytest.raises(DeclarationError, match="nothing is called 'zebra'; there are amount, approve, pay_out"):
+        await agent.run("x")
+
+
+@pytest.mark.parametrize(
+    ("book", "message"),
+    [
+        ([rules.never("pay_out"), rules.at_least(1, "pay_out")], r"the rules never\(pay_out\), at_least\(1, pay_out\)"),
+        (
+            [rules.before("verify", "pay_out"), rules.never("verify"), rules.sometime("pay_out")],
+            "contradict each other",
+        ),
+        ([rules.at_least(1, "pay_out"), rules.before("verify", "pay_out")], None),
+        ([rules.before("verify", "pay_out"), rules.before("pay_out", "verify")], None),  # it may do without both
+    ],
+)
+def test_rules_that_no_calls_meet_are_an_error_when_the_agent_is_made(book: list[Rule], message: str | None) -> None:
+    with nullcontext() if message is None else pytest.raises(DeclarationError, match=message):
+        Desk().agent(ScriptedModel(), *book)
+
+
+def test_a_misspelt_argument_of_a_rule_is_told() -> None:
+    with pytest.raises(TypeError, match=r"never\(\) has no option 'whn'. Did you mean 'when'"):
+        rules.never("pay_out", whn="amount > 3")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"no setting 'output'. Did you mean 'output_type'"):
+        Agent("A", output=int)  # type: ignore[call-overload]

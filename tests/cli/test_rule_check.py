@@ -86,6 +86,8 @@ def test_a_plan_under_assumptions_and_what_each_step_rests_on() -> None:
     assert "cost 2" in done.out
     assert "verify: nothing would help" in done.out
 
+    done = tactician("plan", REFUNDS, "--what-if", "nope=fails")
+    assert "Its actions are " in done.err
     done = tactician("plan", REFUNDS, "--what-if", "verfy=fails")
     assert done.code == 2
     assert "no action 'verfy'. Did you mean 'verify'?" in done.err

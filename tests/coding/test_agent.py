@@ -1,11 +1,15 @@
 """Coding agents: a scripted model that makes mistakes fixes bugs, and tests measure its work."""
 
+import asyncio
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tactician import Agent, Ensemble, Platform
+from tactician import Agent, Ensemble, Platform, Workflow
 from tactician.coding import (
     CodingAgent,
     CodingOutput,
@@ -18,6 +22,7 @@ from tactician.coding import (
     Workspace,
 )
 from tactician.coding.window import shorten_result
+from tactician.coding.workspaces.worktrees import list_worktrees
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.guardrails import GuardrailError
 from tactician.llm import ToolResult, UserMessage
@@ -224,4 +229,77 @@ async def test_the_text_of_a_coding_agent_is_its_summary_once(repo: Path) -> Non
         workspace=repo,
         commands=CommandPolicy(mode="never"),
     )
-    assert [piece async for piece in agent.stream_text("Why?")] == ["The slice left out the first price."]
+    assert "".join([piece async for piece in agent.stream_text("Why?")]) == "The slice left out the first price."
+
+
+async def test_agents_that_work_at_the_same_time_share_the_workspace_of_their_run(repo: Path, tmp_path: Path) -> None:
+    def create(name: str, path: str) -> CodingAgent:
+        model = ScriptedModel(ToolCall("write_file", path=path, content="x = 1\n"), f"Wrote {path}.")
+        workspace = Workspace.worktree(repo, folder=tmp_path / "state")
+        return CodingAgent(name, model=model, workspace=workspace, commands=CommandPolicy(mode="never"))
+
+    work = (("First", "one.py"), ("Second", "two.py"))
+    tasks = [CodingTask.implement(f"Write {path}", agent=create(name, path)) for name, path in work]
+    result = await Ensemble("Shop", tasks=tasks, workflow=Workflow.PARALLEL).run()
+    assert sorted(output.role for output in result.task_outputs) == ["First", "Second"]
+    ((record, path),) = list_worktrees(repo, tmp_path / "state")
+    assert record.is_kept
+    assert all((path / name).is_file() for _, name in work)
+    assert run_git(repo, "status", "--short") == ""
+
+
+PROGRAM = """
+import asyncio, os, signal, sys
+from tactician import Platform, tool
+from tactician.coding import CodingAgent, CommandPolicy, Workspace
+from tactician.platform import Worker
+from tactician.stores import open_store
+from tactician.testing import ScriptedModel, ToolCall
+
+repo, folder, store, is_first = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4] == "first"
+
+@tool
+def stop() -> str:
+    "Ends the program."
+    if is_first:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "on"
+
+edit = ToolCall("write_file", path="done.py", content="x = 1\\n")
+model = ScriptedModel(edit, ToolCall("stop"), "Done.") if is_first else ScriptedModel("Done.")
+agent = CodingAgent("Coder", workspace=Workspace.worktree(repo, folder=folder), model=model, tools=[stop],
+                    commands=CommandPolicy(mode="never"))
+
+async def main():
+    async with open_store(f"sqlite:///{store}") as documents:
+        platform = Platform(store=documents)
+        platform.register(agent)
+        if is_first:
+            await platform.enqueue("Coder", "Write it")
+        worker = Worker(platform, lease=1.0)
+        while not await worker.run_once():
+            await asyncio.sleep(0.1)
+        for run in await platform.runs():
+            print(run.status)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_worker_goes_on_in_the_worktree_of_an_agent_whose_program_was_killed(
+    repo: Path, tmp_path: Path
+) -> None:
+    def run(which: str) -> subprocess.CompletedProcess[str]:
+        arguments = (str(repo), str(tmp_path / "state"), str(tmp_path / "runs.db"), which)
+        return subprocess.run((sys.executable, "-c", PROGRAM, *arguments), capture_output=True, text=True, timeout=120)
+
+    killed = await asyncio.to_thread(run, "first")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    (branch,) = run_git(repo, "branch", "--list", "tactician/*").split("\n")
+    done = await asyncio.to_thread(run, "second")
+    assert "completed" in done.stdout.lower(), done.stdout + done.stderr
+    assert run_git(repo, "branch", "--list", "tactician/*") == branch, "the same worktree, and no other"
+    ((record, path),) = list_worktrees(repo, tmp_path / "state")
+    assert record.is_kept
+    assert (path / "done.py").read_text() == "x = 1\n"
+    assert run_git(repo, "status", "--short") == ""

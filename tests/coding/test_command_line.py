@@ -4,6 +4,9 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
+from tactician.coding import CodingAgent
 from tactician.coding.tools.approvals import describe_change
 from tactician.llm import ToolCall
 from tests.cli.support import tactician
@@ -70,3 +73,24 @@ def test_questions_show_the_change() -> None:
     assert ask("apply_patch", patch="--- a") == "May this patch be applied?\n--- a"
     assert ask("edit_file", path=1) is None
     assert describe_change(ToolCall("1", "shell", "{")) is None
+
+
+def test_mistakes_at_the_beginning_are_told_plainly(tmp_path: Path) -> None:
+    env = {"XDG_STATE_HOME": str(tmp_path / "state"), "TACTICIAN_MODEL": "openai:m"}
+    (tmp_path / "package.json").write_text('{"scripts": ')
+    (tmp_path / "pyproject.toml").write_text("[project")
+    looked = tactician("code", "detect", str(tmp_path), env=env)
+    assert looked.code == 0
+    assert "package.json cannot be read, so what it says is not used" in " ".join(looked.err.split())
+    assert "pyproject.toml cannot be read" in " ".join(looked.err.split())
+    absent = tactician("code", "diff", "x", "-C", str(tmp_path), env=env)
+    assert (absent.code, "is in no git repository" in absent.err, "rev-parse" in absent.err) == (2, True, False)
+    store = tmp_path / "no.db"
+    unknown = tactician("code", "resume", "X", "-C", str(tmp_path), "--store", str(store), env=env)
+    assert (unknown.code, "there is no such store" in unknown.err, store.exists()) == (2, True, False)
+
+
+def test_a_misspelt_setting_of_a_coding_agent_is_told() -> None:
+    for arguments in ((), ("Coder",)):
+        with pytest.raises(TypeError, match=r"CodingAgent\(\) has no option 'workspce'. Did you mean 'workspace'"):
+            CodingAgent(*arguments, workspce=".")  # type: ignore[call-arg]

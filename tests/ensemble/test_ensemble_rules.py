@@ -142,5 +142,7 @@ def test_a_blueprint_has_the_rules() -> None:
 async def test_mistakes_are_errors_with_suggestions() -> None:
     with pytest.raises(EnsembleDefinitionError, match=r"rules\[0\].*no tool or task 'pai'; did you mean 'pay'"):
         await office([], rules.never("pai")).check(context=over())
+    with pytest.raises(EnsembleDefinitionError, match=r"nothing is called 'chek'; did you mean 'check'"):
+        await office([], rules.never("pay", when="chek.score < 7")).check(context=over())
     with pytest.raises(EnsembleDefinitionError, match=r"rules\[0\].*is not a rule"):
         Ensemble("Office", [note("pay", [])], rules=["never"])  # type: ignore[list-item]

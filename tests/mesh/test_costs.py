@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +16,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from tactician.mesh.transports.addresses import open_transport
-from tests.mesh.conformance import take
+from tests.mesh.conformance import LEASE, take
 from tests.stores.postgres import Server
 from tests.support.brokers import Broker
 from tests.support.effort import EFFORT
@@ -52,6 +54,35 @@ async def send(url: str) -> None:
     for queue in ("bar", "kitchen"):
         await transport.send(queue, b"{}")
     await transport.aclose()
+
+
+async def count_in_memory(realm: str, waiting: int) -> int:
+    """Return the number of calls of functions."""
+    transport = open_transport(f"memory://{realm}-{waiting}")
+    for number in range(waiting):
+        await transport.send("kitchen", f"{number}".encode())
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    gc.disable()  # whose callbacks are calls, too
+    sys.setprofile(count)
+    try:
+        for _ in range(ROUNDS):
+            (message,) = await transport.receive("kitchen", limit=1, lease=LEASE, wait=0.0)
+            await transport.acknowledge(message)
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return calls
+
+
+async def test_memory_takes_and_finishes_with_as_many_calls_as_with_few(realm: str) -> None:
+    _, few, many = [await count_in_memory(realm, waiting) for waiting in (ROUNDS, FEW, MANY)]
+    assert few > 10 * ROUNDS
+    assert many == few
 
 
 @pytest.fixture

@@ -42,6 +42,15 @@ class Terminal:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    def fail(self, *arguments: str) -> str:
+        """Run a command about the mesh that fails, and return what it says."""
+        command = [sys.executable, "-m", "tactician", "mesh", *arguments]
+        done = subprocess.run(
+            command, cwd=self._folder, env=self._environment, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode in (1, 2), done.stderr
+        return done.stderr
+
     def mesh(self, *arguments: str) -> str:
         return self.run("-m", "tactician", "mesh", *arguments)
 
@@ -80,7 +89,8 @@ def check_directives(terminal: Terminal) -> None:
     assert "No capability 'prepare'" in mesh("control", "kitchen", "disable", "prepare").err
     assert "The command set-tier needs a value: set-tier TIER." in mesh("control", "kitchen", "set-tier").err
     assert "'SetTire' is no command" in mesh("control", "kitchen", "set-tire", "x").err
-    assert "No node that it is for has answered." in mesh("direct", "bar", "No ice", "--by", "manager").err
+    nobody = mesh("direct", "bar", "No ice", "--by", "manager").err
+    assert "No node answers to 'bar' now" in " ".join(nobody.split())
 
 
 def test_two_programs_and_the_commands_for_requests(terminal: Terminal, kitchen: subprocess.Popen[str]) -> None:
@@ -97,6 +107,16 @@ def test_two_programs_and_the_commands_for_requests(terminal: Terminal, kitchen:
     assert "check_inventory  (tool)  [food, stock]" in listed
 
     check_directives(terminal)
+    assert "has no request 'order-18'" in " ".join(terminal.fail("cancel", "order-18", "--on", "kitchen").split())
+    directed = terminal.start("-m", "tactician", "mesh", "direct", "kitchn", "Hurry", "--by", "Ann")
+    assert "Did you mean 'kitchen'?" in " ".join(directed.communicate(timeout=60)[1].split())
 
     kitchen.send_signal(signal.SIGTERM)
     assert kitchen.wait(30) == 0
+
+
+def test_a_broker_that_is_away_is_a_single_sentence(terminal: Terminal) -> None:
+    failed = terminal.fail("nodes", "--mesh", "nats://127.0.0.1:9")
+    assert failed.count("127.0.0.1:9") <= 2
+    assert "Connect call failed" in failed
+    assert "Traceback" not in failed

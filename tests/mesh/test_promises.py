@@ -48,12 +48,22 @@ def create_node(mesh: Mesh, kitchen: Kitchen, **options: timedelta) -> Node:
 async def test_a_node_whose_clock_is_wrong_is_named_once(realm: str, caplog: pytest.LogCaptureFixture) -> None:
     clock = FakeClock()
     async with Mesh(f"memory://{realm}", clock=clock) as mesh:
-        fast, right, slow = [
+        fast, right, slow, late = [
             NodeCard(node=name, instance=name, realm="default", state="READY", sent_at=clock.time() + skew)
-            for name, skew in (("fast", 2.5), ("right", 1.5), ("slow", -3.0))
+            for name, skew in (("fast", 2.5), ("right", 1.5), ("slow", -3.0), ("late", -3.0))
         ]
         with caplog.at_level(logging.WARNING, "tactician"):
-            for card in (fast, right, slow, fast, slow):
+            for card in (
+                fast,
+                right,
+                slow,
+                late,
+                fast,
+                slow,
+                late.model_copy(update={"sent_at": clock.time()}),
+                slow,
+                late,
+            ):
                 mesh.directory.note(card)
 
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == [

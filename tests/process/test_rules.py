@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -23,7 +24,7 @@ from tactician import (
 )
 from tactician.errors import DeclarationError
 from tactician.events import Event
-from tactician.planning import rules
+from tactician.planning import AStarPlanner, rules
 from tactician.planning.rules import Rule
 from tactician.process import ProcessHandle
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
@@ -208,6 +209,47 @@ async def test_an_agent_under_rules_runs_actions_at_once_where_these_allow_it() 
     assert agent.done.index("verify") < agent.done.index("pay_out")
 
 
+@pytest.mark.parametrize(("gives_identity", "decisions"), [(True, 1), (False, 2)])
+async def test_a_plan_under_rules_is_continued_where_nothing_unforeseen_has_happened(
+    gives_identity: bool, decisions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, consult, calls = build(CHECKED_FIRST, gives_identity=gives_identity), AStarPlanner.consult, list[object]()
+
+    def count(*arguments: object, **options: object) -> object:
+        calls.append(arguments)
+        return consult(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(AStarPlanner, "consult", count)
+    process = await run(agent)
+
+    assert (process.status is ProcessStatus.COMPLETED) is gives_identity
+    assert len(calls) == decisions
+
+
+async def test_a_rule_that_time_has_broken_ends_a_continued_plan() -> None:
+    clock = FakeClock()
+
+    @planned_agent(description="Takes its time", rules=[rules.within(timedelta(minutes=1), "pay_out")])
+    class Slow:
+        @action
+        async def verify(self, order: Order) -> Identity:
+            return Identity(name="Ann")
+
+        @action
+        async def approve(self, identity: Identity) -> Approved:
+            await clock.sleep(61)
+            return Approved(by="boss")
+
+        @achieves_goal("The refund is paid")
+        @action
+        async def pay_out(self, approved: Approved) -> Refund:
+            raise AssertionError
+
+    process = await Platform(ScriptedModel(), clock=clock).start(Slow(), Order(value=5))
+
+    assert (process.status, len(process.history)) == (ProcessStatus.STUCK, 2)
+
+
 async def test_utility_planners_keep_rules() -> None:
     agent = build(CHECKED_FIRST, planner="utility")
 
@@ -328,3 +370,27 @@ def test_names_in_rules_are_checked_with_suggestions() -> None:
         asyncio.run(run(build(rules.never("pay"))))
     with pytest.raises(DeclarationError, match="is no action, no condition and no expression"):
         asyncio.run(run(build(rules.never("pay_out", when="import os"))))
+
+
+@pytest.mark.parametrize(
+    ("condition", "mistake"),
+    [
+        ("oder.value > 3", "nothing is called 'oder'; did you mean 'order'?"),
+        ("not (order.value > 3 and aproved)", "nothing is called 'aproved'; did you mean 'approved'?"),
+        ("order.valu > 3", "'order' has no 'valu'; did you mean 'value'?"),
+        ("any(each.value > 3 for each in orders)", "nothing is called 'orders'; did you mean 'order'?"),
+        ("zebra.stripes > 3", "nothing is called 'zebra'; objects are called by their class"),
+    ],
+)
+async def test_names_inside_expressions_are_checked(condition: str, mistake: str) -> None:
+    rule = rules.never("pay_out", when=condition)
+    with pytest.raises(DeclarationError, match=re.escape(mistake)):
+        Platform(ScriptedModel()).register(build(rule))
+    with pytest.raises(DeclarationError, match=re.escape(mistake)):
+        await run(build(), options=ProcessOptions(rules=(rule,)))
+    platform = Platform(ScriptedModel(), rules=[rule])
+    if "did you mean" in mistake:
+        with pytest.raises(DeclarationError, match=re.escape(mistake)):
+            await platform.start(build(), Order(value=50))
+    else:  # on another agent of the platform there may be such a thing; here it permits nothing
+        assert (await platform.start(build(), Order(value=50))).status is not ProcessStatus.COMPLETED

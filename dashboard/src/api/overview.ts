@@ -76,6 +76,17 @@ export interface WorkerForm {
   runs: HeldRunForm[];
 }
 
+export interface ExperienceForm {
+  kind: "action" | "tool" | "model";
+  name: string;
+  agent: string;
+  runs: number;
+  success: number;
+  seconds: number;
+  dollars: number;
+  by_model: Record<string, number>;
+}
+
 export interface StoreForm {
   kind: string;
   runs: Record<string, number>;
@@ -89,5 +100,6 @@ export const overview = {
   me: (signal?: AbortSignal) => get<MeForm>("api/me", {}, signal),
   requests: (signal?: AbortSignal) => get<{ requests: OpenRequestForm[]; roles: string[] }>("api/requests", {}, signal),
   models: (signal?: AbortSignal) => get<ModelsForm>("api/models", {}, signal),
+  experience: (signal?: AbortSignal) => get<{ experience: ExperienceForm[] }>("api/experience", {}, signal),
   store: (signal?: AbortSignal) => get<StoreForm>("api/store", {}, signal),
 };

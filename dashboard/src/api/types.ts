@@ -102,6 +102,19 @@ export interface PlanForm {
   net_value: number;
   is_optimal: boolean;
   why: string;
+  steps: { name: string; cost: number }[];
+  penalty: number;
+  expected: ExpectationForm | null;
+}
+
+/** What a plan is expected to take, by the earlier runs of its actions. */
+export interface ExpectationForm {
+  seconds: number;
+  makespan: number;
+  dollars: number;
+  success: number;
+  runs: number;
+  timeline: { action: string; start: number; seconds: number }[];
 }
 
 export interface InputForm {
@@ -117,6 +130,7 @@ export interface AgentForm {
   takes_text: boolean;
   inputs: InputForm[];
   chats: boolean;
+  plans: boolean;
 }
 
 /** Event of a run: the fields that all have, and those of its type. */

@@ -7,6 +7,7 @@ export type Reply = { response: Json; arguments?: Json; reason?: string };
 
 export interface PartProps {
   request: RequestForm;
+  runId: string;
   isBusy: boolean;
   reply: (reply: Reply) => void;
 }

@@ -5,10 +5,11 @@ import { useState } from "preact/hooks";
 import { ApiProblem, api } from "../api/client";
 import type { OpenRequestForm } from "../api/overview";
 import type { Json, RequestForm } from "../api/types";
-import { focusOnce, submitByKey } from "../lib/keys";
 import { asSchema } from "../lib/schema";
 import type { PartProps, Reply } from "./answer-part";
 import { ProblemNote } from "./empty";
+import { isPlanForm, PlanAnswer } from "./plan-answer";
+import { Rejection } from "./rejection";
 import { findReviewForm, ReviewAnswer } from "./review-answer";
 import { SchemaForm } from "./schema-form";
 
@@ -44,11 +45,12 @@ export function Answer({ entry, isClosed, onSend, onAnswered, onRefused, onTooLa
       setBusy(false);
     }
   };
+  if (!request.may_answer) return null;
   const Part = partFor(request);
   return (
     <div class="answer">
       <ProblemNote message={problem || (request.problem === null ? "" : `The last answer was refused: ${request.problem}`)} />
-      <Part request={request} isBusy={isBusy || isClosed} reply={(answer) => void reply(answer)} />
+      <Part request={request} runId={entry.run_id} isBusy={isBusy || isClosed} reply={(answer) => void reply(answer)} />
     </div>
   );
 }
@@ -57,6 +59,7 @@ function partFor(request: RequestForm): (props: PartProps) => preact.JSX.Element
   if (request.kind === "approval") return ApprovalAnswer;
   if (request.kind === "confirmation") return ConfirmationAnswer;
   if (request.kind === "tool") return ResultAnswer;
+  if (isPlanForm(asSchema(request.form))) return PlanAnswer;
   return findReviewForm(asSchema(request.form)) === null ? FormAnswer : ReviewAnswer;
 }
 
@@ -177,36 +180,4 @@ function parseArguments(value: Json): Json {
   } catch {
     return value;
   }
-}
-
-function Rejection({ label, isBusy, reply }: { label: string; isBusy: boolean; reply: (reply: Reply) => void }) {
-  const [isOpen, setOpen] = useState(false);
-  const [reason, setReason] = useState("");
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    reply({ response: false, reason });
-  };
-  if (!isOpen) {
-    return (
-      <button class="button danger" type="button" data-shortcut="r" onClick={() => setOpen(true)}>
-        {label}…
-      </button>
-    );
-  }
-  return (
-    <form class="form rejection" onSubmit={submit} onKeyDown={submitByKey}>
-      <label class="field">
-        <span>Why not</span>
-        <input ref={focusOnce} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
-      </label>
-      <div class="buttons">
-        <button class="button danger" type="submit" disabled={isBusy}>
-          {label}
-        </button>
-        <button class="button ghost" type="button" onClick={() => setOpen(false)}>
-          Back
-        </button>
-      </div>
-    </form>
-  );
 }

@@ -118,7 +118,9 @@ export function reasonOf(event: RunEvent): string {
     const value = event[name];
     if (typeof value === "string") return value;
   }
-  return "";
+  const { rules } = event;
+  const what = event["action"] ?? field(event["call"], "name");
+  return Array.isArray(rules) ? `${String(what)} was not run: ${rules.join(", ")}` : "";
 }
 
 /** Return a field of a value that may be anything. */

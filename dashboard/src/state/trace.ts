@@ -76,7 +76,7 @@ export interface Trouble {
   why: string;
 }
 
-const TROUBLES = new Set(["OutputRejected", "RequestRetried", "CircuitOpened", "ModelFellBack"]);
+const TROUBLES = new Set(["OutputRejected", "RequestRetried", "CircuitOpened", "ModelFellBack", "ActionRefused", "ToolRefused"]);
 
 /** Kinds that go on where they rested, under the same key in the same run. */
 const RESUMABLE = new Set<SpanKind>(["run", "action", "task", "phase", "review"]);
@@ -320,6 +320,8 @@ export class TraceModel {
 }
 
 const TROUBLE_NAMES: Record<string, string> = {
+  ActionRefused: "A rule kept an action out",
+  ToolRefused: "A rule kept a tool out",
   OutputRejected: "An answer is not valid",
   RequestRetried: "A request was tried again",
   CircuitOpened: "A model is out of service for a while",

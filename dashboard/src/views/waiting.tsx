@@ -10,6 +10,7 @@ import { Answer } from "../components/answer";
 import { Badge } from "../components/badge";
 import { EmptyState, Loading, ProblemNote } from "../components/empty";
 import { Fact, Page } from "../components/page";
+import { describeDecision, isPlanForm } from "../components/plan-answer";
 import { Prompt, questionOf } from "../components/prompt";
 import { findReviewForm } from "../components/review-answer";
 import { clip, formatAge, formatDuration, formatFullTime } from "../lib/format";
@@ -260,7 +261,9 @@ function QueueRow({ entry, isCurrent, onChoose }: QueueRowProps) {
 }
 
 function KindBadge({ request }: { request: RequestForm }) {
-  const kind = request.kind === "form" && findReviewForm(asSchema(request.form)) !== null ? "review" : request.kind;
+  const form = asSchema(request.form);
+  const isReview = request.kind === "form" && (isPlanForm(form) || findReviewForm(form) !== null);
+  const kind = isReview ? "review" : request.kind;
   return <Badge tone={kind === "approval" ? "wait" : "plain"} label={kind} />;
 }
 
@@ -326,7 +329,7 @@ function WrongRole({ entry }: { entry: OpenRequestForm }) {
   const roles = me.value?.roles ?? [];
   const own = roles.length === 0 ? "You have no role." : `You have ${roles.map((role) => `“${role}”`).join(", ")}.`;
   const text = mayI("answer")
-    ? `This needs the role “${entry.request.role}”. ${own} The server refuses your answer.`
+    ? `This needs the role “${entry.request.role}”. ${own}`
     : "You can read this request, but not answer it.";
   return (
     <p class="problem" role="note">
@@ -348,7 +351,15 @@ function describeDefault({ default: value, kind }: RequestForm): string {
   if (typeof value === "object" && "timed_out" in value) {
     return EFFECTS[String((value as { then?: Json }).then)] ?? "it counts as not answered in time";
   }
-  return `the answer is ${clip(JSON.stringify(value), 60)}`;
+  return describeDecision(value) ?? `the answer is ${clip(describeValue(value), 80)}`;
+}
+
+/** Return a value in words: the fields of an object that say something. */
+function describeValue(value: Json): string {
+  if (value === null || typeof value !== "object") return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
+  if (Array.isArray(value)) return value.map(describeValue).join(", ");
+  const said = Object.entries(value).filter(([, part]) => part !== null && part !== "" && !(Array.isArray(part) && part.length === 0));
+  return said.map(([name, part]) => `${name.replace(/_/g, " ")}: ${describeValue(part)}`).join(", ");
 }
 
 /** Return why a request waits for no answer any more. */

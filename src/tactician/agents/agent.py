@@ -123,10 +123,14 @@ class Agent(BaseRunnable[T_co]):
 
     def _check_rules(self, spec: AgentSpec[T_co]) -> None:
         """Check the names in the rules, as far as the tools can be known before a run."""
-        from tactician.planning.ruling.calls import find_call_mistakes
+        from tactician.loop.rule_guard import list_arguments
+        from tactician.planning.ruling.calls import find_call_contradiction, find_call_mistakes
 
-        if mistakes := list(find_call_mistakes(spec.rules, self._tools.names, is_complete=False)):
+        arguments = list_arguments(self._tools)
+        if mistakes := list(find_call_mistakes(spec.rules, self._tools.names, arguments, is_complete=False)):
             raise DeclarationError(spec.name, mistakes)
+        if (contradiction := find_call_contradiction(tuple(spec.rules), self._tools.names)) is not None:
+            raise DeclarationError(spec.name, [contradiction])
 
     @property
     def id(self) -> str:

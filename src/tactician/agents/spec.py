@@ -83,6 +83,7 @@ _SYNONYMS: Final = {
     "llm": "model",
     "max_iterations": "max_turns",
     "max_steps": "max_turns",
+    "output": "output_type",
     "prompt": "instructions",
     "result_type": "output_type",
     "system": "instructions",

@@ -32,6 +32,7 @@ from tactician.cli.console import (
     Prompts,
     Responses,
     StoreUrl,
+    err,
     out,
     print_json,
     say,
@@ -70,8 +71,11 @@ def detect(
     from pydantic_core import to_json
 
     from tactician.coding import detect_project
+    from tactician.coding.projects.folder import find_broken_files
 
     project = detect_project(folder)
+    for problem in find_broken_files(project.root, [part.root for part in project.parts]):
+        err.print(escape(problem))
     if as_json:
         print_json(to_json(project.parts, indent=2).decode())
         return

@@ -16,8 +16,7 @@ from tactician.cli.console import err, out, say
 from tactician.cli.outcomes import WAITING, Outcome, answer_requests, find_run_id, print_pending
 from tactician.cli.progress import ProgressView
 from tactician.cli.run_command import create_asker, open_catalog
-from tactician.cli.stores import find_store, format_store_option
-from tactician.errors import ConfigurationError
+from tactician.cli.stores import find_store, format_store_option, require_store
 from tactician.extras import require_extra
 from tactician.frozen import frozen
 from tactician.platform import Platform
@@ -110,11 +109,10 @@ def resume_work(run_id: str, options: CodeOptions) -> None:
     """Continue a run of a coding agent that a store keeps, in its workspace.
 
     Raises:
-        ConfigurationError: without a store.
+        ConfigurationError: without a store, or when its file does not exist.
         Exit: with code 3, when the run waits again.
     """
-    if find_store(options.store) is None:
-        raise ConfigurationError("Name the store that keeps the run with --store.")
+    require_store(options.store)
     agent = options.create_agent()
 
     async def resume(platform: Platform) -> Outcome:

@@ -10,6 +10,7 @@ from rich.tree import Tree
 from tactician.agents.planned.components import ComponentAgent
 from tactician.agents.planned.specs import planned_spec
 from tactician.agents.supervision.supervised_agent import LEADER
+from tactician.grammar import write_number
 from tactician.planning import Plan, UtilityPlanner, WorldState
 from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.agent.what_if import begin_history, find_excluding_rules, find_fallbacks, plan_goals
@@ -114,7 +115,7 @@ def _explain(
 def _rank(tree: Tree, plans: Sequence[Plan]) -> None:
     """Return the order in which goals are preferred."""
     if plans:
-        ranked = [f"{escape(plan.goal.name)} (net value {plan.net_value:g})" for plan in plans]
+        ranked = [f"{escape(plan.goal.name)} (net value {write_number(plan.net_value)})" for plan in plans]
         others = f"; then {', '.join(ranked[1:])}" if ranked[1:] else ""
         tree.add(f"[bold]chosen[/bold] {ranked[0]}{others}")
 
@@ -122,7 +123,7 @@ def _rank(tree: Tree, plans: Sequence[Plan]) -> None:
 def _choose_first(tree: Tree, plans: Sequence[Plan]) -> None:
     """Return the first action where there is no plan: the most valuable action."""
     for action in plans[0].actions if plans else ():
-        value = f"net value {plans[0].net_value:g}"
+        value = f"net value {write_number(plans[0].net_value)}"
         tree.add(f"[bold]first[/bold] {escape(action.name)} ({value}); then whatever is worth most")
 
 
@@ -130,10 +131,11 @@ def build_plan_tree(spec: PlannedAgentSpec, plan: Plan) -> Tree:
     """Return a plan step by step, with inputs and outputs."""
     tree = Tree(
         f"[bold]plan[/bold] for {escape(plan.goal.name)}  "
-        f"[dim]cost {plan.cost:g}, value {plan.net_value:g}{'' if plan.optimal else f', {plan.quality}'}[/dim]"
+        f"[dim]cost {write_number(plan.cost)}, value {write_number(plan.net_value)}"
+        f"{'' if plan.optimal else f', {plan.quality}'}[/dim]"
     )
     for number, (step, cost) in enumerate(zip(plan.actions, plan.costs, strict=True), start=1):
-        spent = f"  [dim]cost {cost:g}[/dim]" if cost else ""
+        spent = f"  [dim]cost {write_number(cost)}[/dim]" if cost else ""
         tree.add(f"{number}. {_format_flow(spec.action(step.name))}{spent}")
     if any(step.estimate is not None for step in plan.actions):
         tree.add(f"[dim]expected: {plan.expected}[/dim]")
@@ -154,7 +156,7 @@ def _format_action(action: ActionSpec) -> str:
 
 def _format_amounts(action: ActionSpec) -> str:
     amounts = {"cost": action.plan.cost, "value": action.plan.value}
-    facts = [f"{name} {amount:g}" for name, amount in amounts.items() if not callable(amount) and amount]
+    facts = [f"{name} {write_number(amount)}" for name, amount in amounts.items() if not callable(amount) and amount]
     return f"  [dim]{', '.join(facts)}[/dim]" if facts else ""
 
 

@@ -14,6 +14,7 @@ from rich.table import Table
 from tactician.cli.console import Debug, StoreUrl, out, print_json
 from tactician.cli.stores import require_store
 from tactician.clock import SYSTEM_CLOCK
+from tactician.grammar import write_number
 from tactician.planning import Objective
 from tactician.platform.experience import ExperienceReader, Measured
 from tactician.process.agent.spec import PlannedAgentSpec
@@ -40,7 +41,7 @@ def experience(
     for each in measured:
         known = each.experience
         by_model = ", ".join(f"{model}: {part.runs}" for model, part in known.by_model)
-        figures = (str(known.runs), f"{known.success:.0%}", f"{known.seconds:.3g}", f"{known.dollars:.4f}")
+        figures = (str(known.runs), f"{known.success:.0%}", write_number(known.seconds, ".3g"), f"{known.dollars:.4f}")
         table.add_row(*map(escape, (each.kind, each.name, each.agent, *figures, by_model)))
     out.print(table if measured else "No runs yet. `tactician run FILE --store STORE` makes the first.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import fields
 from datetime import timedelta
@@ -21,10 +22,12 @@ from tactician.cli.run_command import choose_models
 from tactician.cli.stores import find_store, open_or_create
 from tactician.errors import ConfigurationError
 from tactician.platform import Platform
+from tactician.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from tactician.mesh import Mesh, Node
     from tactician.mesh.directives import Command
+    from tactician.mesh.messages.cards import NodeCard
 
 Url = Annotated[
     str | None,
@@ -257,7 +260,10 @@ async def _show_status(connection: Mesh, request_id: str, on: str) -> None:
 
 async def _cancel(connection: Mesh, request_id: str, on: str) -> None:
     async with connection:
-        await connection.ticket(request_id, on=on).cancel("cancelled on the command line")
+        ticket = connection.ticket(request_id, on=on)
+        if (await ticket.status()).status == "unknown":
+            raise ConfigurationError(f"The node {on!r} has no request {request_id!r}. `mesh send` prints the id.")
+        await ticket.cancel("cancelled on the command line")
 
 
 def _read_command(name: str, value: str | None, *, running: bool) -> Command:
@@ -284,13 +290,27 @@ async def _direct(connection: Mesh, target: str, directive: str | Command, by: s
         await connection.directory.find(connection.realm, "")  # the nodes that are there say what they can do
         ttl = None if hours is None else timedelta(hours=hours)
         active = await connection.direct(target, directive, by=by, ttl=ttl)
-        receipts = await connection.receipts(active.id)
         typer.echo(active.id)
+        receipts = await connection.receipts(active.id)
         for receipt in receipts:
             err.print(f"{receipt.node}: {receipt.status}. {receipt.message}".rstrip(), highlight=False, markup=False)
-        if not receipts:
-            nobody = "" if await connection.nodes() else " No node is there to keep it for later."
-            err.print(f"No node that it is for has answered.{nobody}", style="yellow", highlight=False)
+        if not receipts and (hint := _describe_missing(target, await connection.nodes())):
+            err.print(hint)
+
+
+def _describe_missing(target: str, cards: Sequence[NodeCard]) -> str | None:
+    """Return what to tell about a target that no node answers to now; `None` when there is such a node."""
+    kind, separator, named = target.partition(":")
+    names = {
+        "capability": {capability.name for card in cards for capability in card.capabilities},
+        "tag": {tag for card in cards for capability in card.capabilities for tag in capability.tags},
+        "realm": {card.realm for card in cards},
+    }
+    there = names[kind] if separator else {card.node for card in cards}
+    if (name := named if separator else target) in there:
+        return None
+    hint = did_you_mean(name, sorted(there))
+    return f"No node answers to {target!r} now; the directive is for those that come.{hint}"
 
 
 async def _list_directives(connection: Mesh) -> None:

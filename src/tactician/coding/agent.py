@@ -26,13 +26,13 @@ from tactician.coding.session import CodingSession
 from tactician.coding.tools.toolset import ToolBackend, resolve_backend, select_tools
 from tactician.coding.window import CodingWindow
 from tactician.coding.workspaces.opened import OpenWorkspace
-from tactician.coding.workspaces.workspace import Workspace, end_aside, open_aside
+from tactician.coding.workspaces.sharing import share_workspace
+from tactician.coding.workspaces.workspace import Workspace
 from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError
 from tactician.loop.output import OutputType
 from tactician.prompts.contributor_adapters import split_references
 from tactician.runs import Input, RunContext, RunResult
-from tactician.runs.outcomes.suspension import find_suspension
 from tactician.suggestions import suggest_options
 from tactician.tools.toolbox import Toolbox
 
@@ -126,17 +126,8 @@ class CodingAgent(Agent[CodingOutput]):
         """Work in the workspace of the program, or in one of the run."""
         if self.workspace.is_open:
             return await self._work_on(self.workspace.opened, input, context, conversation)
-        name, owner = f"run-{context.root_id}", context.root_id if context.is_saved else ""
-        opened = await open_aside(self.workspace, name, owner)
-        belongs_to_run = not opened.record.is_kept
-        try:
-            result = await self._work_on(opened, input, context, conversation)
-        except BaseException as error:
-            goes_on = find_suspension(error) is not None or (owner and not isinstance(error, Exception))
-            await end_aside(opened.abandon if goes_on or not belongs_to_run else opened.remove)
-            raise
-        await end_aside(opened.keep)
-        return result
+        async with share_workspace(self.workspace, context) as opened:
+            return await self._work_on(opened, input, context, conversation)
 
     async def _work_on(
         self, opened: OpenWorkspace, input: Input, context: RunContext, conversation: Conversation | None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tactician.errors import DeclarationError
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop.events import ToolRefused
-from tactician.planning.ruling.calls import RuleGuard, find_call_mistakes, select_rules
+from tactician.planning.ruling.calls import RuleGuard, find_call_mistakes, find_shared_mistakes, select_rules
 from tactician.runs import RunContext
+from tactician.tools import Tool
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.toolbox import Toolbox
 
@@ -24,13 +25,26 @@ def start_guard(own: tuple[Rule, ...], shared: tuple[Rule, ...], tools: Toolbox,
     """Set the guard of a run under the rules of its agent, and those of its platform that speak of its tools.
 
     Raises:
-        DeclarationError: when a rule of the agent names no tool.
+        DeclarationError: when a rule names no tool, or a condition no argument.
     """
-    names = tools.names
-    if mistakes := list(find_call_mistakes(own, names, is_complete=True)):
+    names, arguments = tools.names, list_arguments(tools)
+    chosen = select_rules(shared, names)
+    mistakes = [*find_call_mistakes(own, names, arguments, is_complete=True)]
+    if mistakes := [*mistakes, *find_shared_mistakes(chosen, names, arguments)]:
         raise DeclarationError("rules", mistakes)
-    if rules := tuple(dict.fromkeys((*own, *select_rules(shared, names)))):
+    if rules := tuple(dict.fromkeys((*own, *chosen))):
         state.guard = RuleGuard(rules, now, state.saved_guard)
+
+
+def list_arguments(tools: Iterable[Tool]) -> dict[str, Collection[str] | None]:
+    """Return the names of the arguments of tools; `None` for a tool that takes any."""
+    schemas = {tool.name: tool.spec.parameters for tool in tools}
+    return {name: _list_properties(schema) for name, schema in schemas.items()}
+
+
+def _list_properties(schema: Mapping[str, object]) -> Collection[str] | None:
+    properties = schema.get("properties")
+    return list(properties) if isinstance(properties, Mapping) and not schema.get("additionalProperties") else None
 
 
 def canonicalize_arguments(call: ToolCall) -> ToolCall:

@@ -49,6 +49,7 @@ class Directory:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._cards: dict[tuple[str, str, str], tuple[NodeCard, float]] = {}
+        self._behind: set[tuple[str, str, str]] = set()
         self._changed = asyncio.Event()
 
     def note(self, card: NodeCard) -> None:
@@ -57,16 +58,22 @@ class Directory:
         if card.state == "STOPPED":
             self._cards.pop(key, None)
         else:
-            if key not in self._cards:
-                self._compare_clocks(card)
+            self._compare_clocks(key, card)
             self._cards[key] = card, self._clock.monotonic() + card.ttl
         self._changed.set()
         self._changed = asyncio.Event()
 
-    def _compare_clocks(self, card: NodeCard) -> None:
-        """Warn of an instance that says hello, and whose deadlines are other times than here."""
+    def _compare_clocks(self, key: tuple[str, str, str], card: NodeCard) -> None:
+        """Warn of an instance that says hello, and whose deadlines are other times than here.
+
+        A card that seems old may only be late, as after a restart of the broker: then the next card decides.
+        """
         skew = card.sent_at - self._clock.time()
-        if abs(skew) > _SKEW:
+        is_first, was_behind = key not in self._cards, key in self._behind
+        self._behind.discard(key)
+        if is_first and skew < -_SKEW:
+            self._behind.add(key)
+        elif (is_first and skew > _SKEW) or (was_behind and skew < -_SKEW):
             direction = "ahead of" if skew > 0 else "behind"
             _logger.warning(
                 "The clock of the node %r (%s) is %.1f s %s the clock of this machine: its deadlines are other times.",
@@ -80,6 +87,7 @@ class Directory:
         """Return the cards that are valid now."""
         now = self._clock.monotonic()
         self._cards = {key: entry for key, entry in self._cards.items() if entry[1] > now}
+        self._behind &= self._cards.keys()
         return [card for card, _ in self._cards.values()]
 
     def list_offerings(

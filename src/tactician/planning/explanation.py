@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 from tactician.frozen import frozen
+from tactician.grammar import write_number
 from tactician.planning.index import ActionIndex
 from tactician.planning.model import NIRVANA, Action, Goal, Plan
 from tactician.planning.verdict import Verdict, join_quoted
@@ -58,7 +59,7 @@ class Explanation:
         return f"No plan reaches {self.goal.name!r}: {self._shortage()}{self._nearest()}."
 
     def _rivals(self) -> list[str]:
-        plans = ", ".join(f"{plan.goal.name!r} (net value {plan.net_value:g})" for plan in self.rivals)
+        plans = ", ".join(f"{plan.goal.name!r} (net value {write_number(plan.net_value)})" for plan in self.rivals)
         return [f"Other goals: {plans}."] if plans else []
 
     def _shortage(self) -> str:
@@ -170,14 +171,17 @@ def unmet(action: Action, reached: set[Fact]) -> list[Fact]:
 
 def _why(plan: Plan) -> str:
     if not plan.actions:
-        return f"{plan.goal.name!r} is reached already: net value {plan.net_value:g}."
+        return f"{plan.goal.name!r} is reached already: net value {write_number(plan.net_value)}."
     if plan.goal == NIRVANA:
-        return f"The best action now is {plan.actions[0].name!r}: cost {plan.cost:g}, net value {plan.net_value:g}."
+        amounts = f"cost {write_number(plan.cost)}, net value {write_number(plan.net_value)}"
+        return f"The best action now is {plan.actions[0].name!r}: {amounts}."
     steps = ", then ".join(
-        f"{action.name!r} (cost {cost:g})" for action, cost in zip(plan.actions, plan.costs, strict=True)
+        f"{action.name!r} (cost {write_number(cost)})" for action, cost in zip(plan.actions, plan.costs, strict=True)
     )
-    amounts = f"cost {plan.cost:g}, net value {plan.net_value:g}"
+    amounts = f"cost {write_number(plan.cost)}, net value {write_number(plan.net_value)}"
     if plan.optimal:
         return f"The best plan for {plan.goal.name!r} is {steps}: {amounts}."
-    limits = f"no plan can cost less than {plan.bound:g}, so it is {plan.quality}" if plan.gap else plan.quality
+    limits = (
+        f"no plan can cost less than {write_number(plan.bound)}, so it is {plan.quality}" if plan.gap else plan.quality
+    )
     return f"The best known plan for {plan.goal.name!r} is {steps}: {amounts}; {limits}."

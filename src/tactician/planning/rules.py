@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from tactician.frozen import frozen
+from tactician.suggestions import suggest_options
 
 if TYPE_CHECKING:
     import ast
@@ -92,41 +93,49 @@ def _write_event(event: Event | int) -> str:
     return str(event)
 
 
+@suggest_options
 def always(condition: Event) -> Rule:
     """Demand that the condition is known to hold in each state of the run, from the first."""
     return _rule("always", condition=_check_event(condition))
 
 
+@suggest_options
 def sometime(event: Event) -> Rule:
     """Demand that the condition holds in some state, or the action succeeds, before a goal counts as reached."""
     return _rule("sometime", event=_check_event(event))
 
 
+@suggest_options
 def never(action: str, when: Event | None = None) -> Rule:
     """Forbid the action where the condition holds, or cannot be known not to hold; without a condition, forbid it."""
     return _rule("never", action=_check_event(action), **({} if when is None else {"when": _check_event(when)}))
 
 
+@suggest_options
 def before(first: Event, then: str) -> Rule:
     """Demand an earlier successful `first` for each `then`, through replans and restarts."""
     return _rule("before", first=_check_event(first), then=_check_event(then))
 
 
+@suggest_options
 def after(action: str, following: Event) -> Rule:
     """Demand a later `following` for each `action` before a goal counts as reached."""
     return _rule("after", action=_check_event(action), following=_check_event(following))
 
 
+@suggest_options
 def at_most(count: int, action: str) -> Rule:
     """Limit how many times the action may succeed."""
     return _rule("at_most", count=_check_count(count, 0), action=_check_event(action))
 
 
+@suggest_options
 def at_least(count: int, action: str) -> Rule:
     """Demand that the action succeeds so many times at least before a goal counts as reached."""
     return _rule("at_least", count=_check_count(count, 1), action=_check_event(action))
 
 
+@suggest_options
 def within(limit: int | timedelta, event: Event, after: str | None = None) -> Rule:
     """Demand the event by the action of this number, or in this time: from the start, or from each action `after`."""
     if isinstance(limit, timedelta):
@@ -138,16 +147,19 @@ def within(limit: int | timedelta, event: Event, after: str | None = None) -> Ru
     return _rule("within", limit=limit, event=_check_event(event), **options)
 
 
+@suggest_options
 def all_of(*rules: Rule) -> Rule:
     """Demand that all these rules are kept; as a preference, they are broken together."""
     return _rule("all_of", rules=_check_parts("all_of", rules))
 
 
+@suggest_options
 def any_of(*rules: Rule) -> Rule:
     """Demand that at least one of these rules is kept."""
     return _rule("any_of", rules=_check_parts("any_of", rules))
 
 
+@suggest_options
 def prefer(rule: Rule, penalty: float) -> Rule:
     """Let the rule be broken for a price: a plan that breaks it costs the penalty more, once."""
     value: object = rule
@@ -188,6 +200,7 @@ def _check_parts(name: str, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
     return rules
 
 
+@suggest_options
 def from_data(data: object) -> Rule:
     """Return the rule of such data as `Rule.to_data` returns.
 
@@ -205,6 +218,7 @@ def from_data(data: object) -> Rule:
     return made if data.get("penalty") is None else prefer(made, data["penalty"])
 
 
+@suggest_options
 def parse_rule(text: str) -> Rule:
     """Return the rule in a text such as `before("verify", "pay_out")`, whose arguments are texts and numbers.
 

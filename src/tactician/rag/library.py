@@ -10,6 +10,7 @@ from time import time
 from typing import Final, Self, TypeAlias, TypeVar, overload
 
 from tactician.errors import ConfigurationError
+from tactician.llm.embeddings.model import Vector
 from tactician.rag.addresses import open_chunk_store
 from tactician.rag.chunk_store import ChunkStore, DocumentRecord, RankedChunk, StoreStatistics
 from tactician.rag.chunking import DEFAULT_CHUNKING, Chunking, split_document
@@ -288,18 +289,19 @@ class VectorLibrary(Library, VectorSearch):
         return await self._report(self._find_meaning(query, top_k, threshold, Filter.of(where)), query, top_k)
 
     async def _find_meaning(self, query: str, top_k: int, threshold: float, where: Filter) -> SearchResults:
-        ranked = await self._find_nearest(query, top_k, where)
+        ranked = await self.store.find_nearest(*await self._embed(query), top_k, where)
         return await self._read(_select(ranked, top_k, threshold), SearchMethod.VECTOR, {SearchMethod.VECTOR: ranked})
 
-    async def _find_nearest(self, query: str, top_k: int, where: Filter) -> Sequence[RankedChunk]:
+    async def _embed(self, query: str) -> tuple[str, Vector]:
         await self.embedder.embed_chunks()
-        model, vector = await self.embedder.embed_query(query)
-        return await self.store.find_nearest(model, vector, top_k, where)
+        return await self.embedder.embed_query(query)
 
     async def _search(self, query: str, top_k: int, threshold: float, where: Filter) -> SearchResults:
         candidates = max(_CANDIDATES, top_k)
+        model, vector = await self._embed(query)
+        # In this order: vectors need the store for a moment only, and are compared beside its search for words.
         nearest, words = await asyncio.gather(
-            self._find_nearest(query, candidates, where),
+            self.store.find_nearest(model, vector, candidates, where),
             self.store.find_words(parse_question(query), candidates, where),
         )
         rankings = {SearchMethod.VECTOR: nearest, SearchMethod.TEXT: words}

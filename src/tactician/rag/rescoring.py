@@ -31,7 +31,7 @@ _EXACT_WEIGHT: Final = 0.25
 _COMMON_WEIGHT: Final = 0.5
 _NEIGHBOUR_WEIGHT: Final = 0.4
 _STABLE_LETTERS: Final = 2
-"""Letters at the beginning of a word that its stem has too."""
+"""Letters at the beginning of a word that a longer stem has too, and letters at its end that the word may lack."""
 _STEMMER: Final = Stemmer()
 
 
@@ -112,8 +112,9 @@ class _Pool:
             _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * len(words) / average) for words in self._words
         ]
         asked = {word for clause in clauses for words in clause.alternatives for word in words}
-        near = self._index_words({word[:_STABLE_LETTERS] for word in asked})
-        self.stems = _STEMMER.find_stems(near | asked)
+        self.stems = _STEMMER.find_stems(asked)
+        near = self._index_words({_find_beginning(stem) for stem in self.stems.values()})
+        self.stems |= _STEMMER.find_stems(near)
         self._by_stem: dict[str, set[str]] = {}
         for form in near:
             self._by_stem.setdefault(self.stems[form], set()).add(form)
@@ -154,8 +155,10 @@ class _Pool:
     def _index_words(self, starts: Set[str]) -> set[str]:
         """Note where the words are that begin like words of the query, and return them."""
         self._places: dict[str, dict[int, int]] = {}
+        first, beginnings = {start[0] for start in starts if start}, tuple(starts)
         for place, words in enumerate(self._words):
-            for word, count in Counter([word for word in words if word[:_STABLE_LETTERS] in starts]).items():
+            near = [word for word in words if word[0] in first and word.startswith(beginnings)]
+            for word, count in Counter(near).items():
                 self._places.setdefault(word, {})[place] = count
         return {*self._places}
 
@@ -181,6 +184,11 @@ class _Pool:
         )
         counts = {place: _count_sequences(self._words[place], phrase) for place in places}
         return {place: count for place, count in counts.items() if count}
+
+
+def _find_beginning(stem: str) -> str:
+    """Return the letters with which all words of a stem begin."""
+    return stem[: max(len(stem) - _STABLE_LETTERS, min(len(stem) - 1, _STABLE_LETTERS), 1)]
 
 
 def _count_sequences(words: Sequence[str], phrase: Sequence[Set[str]]) -> int:

@@ -177,13 +177,16 @@ class SqliteConnection(LibraryConnection):
 
     async def count_matches(self, expressions: Collection[str], most: int) -> dict[str, int]:
         """Return the numbers of chunks that expressions of the index find; what is more than `most` is estimated."""
-        ((newest,),) = await self.fetch("SELECT max(id) FROM library_chunks")
+        rows = "FROM library_words WHERE library_words MATCH $1 ORDER BY rowid LIMIT"
         counts = {}
         for expression in expressions:
-            rows = "SELECT rowid FROM library_words WHERE library_words MATCH $1 ORDER BY rowid LIMIT $2"
-            ((count, last),) = await self.fetch(f"SELECT count(*), max(rowid) FROM ({rows})", expression, most)
-            # The chunks after the last that was counted are taken to have the word as often as those before it.
-            counts[expression] = count if count < most else count * newest // last
+            ((count,),) = await self.fetch(f"SELECT count(*) FROM (SELECT 1 {rows} $2)", expression, most)
+            if count == most:
+                # The chunks after the last that was counted are taken to have the word as often as those before it.
+                ((newest,),) = await self.fetch("SELECT max(id) FROM library_chunks")
+                ((last,),) = await self.fetch(f"SELECT rowid {rows} 1 OFFSET $2", expression, most - 1)
+                count = count * newest // last
+            counts[expression] = count
         return counts
 
     async def rank_matches(self, query: WordQuery, top_k: int, documents: str | None) -> list[RankedChunk]:

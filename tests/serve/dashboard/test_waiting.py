@@ -138,9 +138,12 @@ class TestRoles:
         page = open_page("waiting", token=BERT)
         expect(page.get_by_role("note")).to_contain_text("This needs the role “editor”. You have “cook”.")
         expect(page).to_have_title("Waiting for people · Tactician")
-        page.get_by_role("button", name="Approve").click()
+        expect(page.get_by_role("button", name="Approve")).to_have_count(0)
 
-        expect(page.get_by_role("alert")).to_have_text("This needs the role 'editor'.")
+        (request,) = office.wait_for(run_id, "waiting")["pending"]
+        answer = {"request": request["id"], "response": {"decision": "approve"}}
+        refused = office.call("POST", f"/api/runs/{run_id}/answers", answer, token=BERT)
+        assert (refused.status_code, "This needs the role 'editor'." in refused.text) == (403, True)
         assert office.wait_for(run_id, "waiting")
         page.get_by_role("button", name="mine").click()
         expect(page.get_by_text("Nothing waits for an answer.")).to_be_visible()

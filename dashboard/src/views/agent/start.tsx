@@ -1,6 +1,7 @@
 /** Form that starts a run of an agent, and opens its page. */
 
 import { useSignal } from "@preact/signals";
+import { useState } from "preact/hooks";
 
 import { api } from "../../api/client";
 import type { AgentForm, Json } from "../../api/types";
@@ -19,11 +20,12 @@ export function StartForm({ agent }: { agent: AgentForm }) {
   const chosen = useSignal(choices[0] ?? TEXT);
   const problem = useSignal("");
   const isBusy = useSignal(false);
+  const terms = useSignal<{ [key: string]: Json }>({});
   const start = async (input: Json): Promise<void> => {
     isBusy.value = true;
     problem.value = "";
     try {
-      const run = await api.start(agent.id, { input, type: chosen.value === TEXT ? null : chosen.value });
+      const run = await api.start(agent.id, { input, type: chosen.value === TEXT ? null : chosen.value, ...terms.value });
       noteRun(run);
       navigate(linkTo(`runs/${encodeURIComponent(run.id)}`));
     } catch (error) {
@@ -45,6 +47,7 @@ export function StartForm({ agent }: { agent: AgentForm }) {
           </select>
         </label>
       )}
+      {agent.plans && <PlanTerms onChange={(chosen) => (terms.value = chosen)} />}
       <ProblemNote message={problem.value} />
       {chosen.value === TEXT ? (
         <TextForm isBusy={isBusy.value} onSubmit={start} />
@@ -52,6 +55,70 @@ export function StartForm({ agent }: { agent: AgentForm }) {
         <SchemaForm key={chosen.value} schema={schema} submitLabel="Start run" isBusy={isBusy.value} onSubmit={start} />
       )}
     </div>
+  );
+}
+
+const OBJECTIVES = { "": "the agent's", cost: "cost", time: "time", dollars: "dollars" };
+
+/** How the run plans: whether a person reviews its plans, and what they are to save. */
+function PlanTerms({ onChange }: { onChange: (terms: { [key: string]: Json }) => void }) {
+  const [values, setValues] = useState({ review: false, role: "", minutes: "", default: "reject", objective: "", rules: "" });
+  const set = (change: Partial<typeof values>): void => {
+    const next = { ...values, ...change };
+    setValues(next);
+    const minutes = Number(next.minutes);
+    const review = { role: next.role.trim() || null, seconds: minutes > 0 ? minutes * 60 : null, default: next.default };
+    onChange({
+      plan_review: next.review ? review : null,
+      objective: next.objective || null,
+      rules: next.rules.split("\n").map((rule) => rule.trim()).filter((rule) => rule !== ""),
+    });
+  };
+  return (
+    <details class="terms">
+      <summary>Planning</summary>
+      <div class="form">
+        <label class="check">
+          <input type="checkbox" checked={values.review} onChange={(event) => set({ review: event.currentTarget.checked })} /> Ask a
+          person about each plan
+        </label>
+        {values.review && (
+          <>
+            <label class="field">
+              <span>Role of the person (optional)</span>
+              <input value={values.role} onInput={(event) => set({ role: event.currentTarget.value })} />
+            </label>
+            <label class="field">
+              <span>Minutes to wait (optional)</span>
+              <input type="number" min={0} value={values.minutes} onInput={(event) => set({ minutes: event.currentTarget.value })} />
+            </label>
+            {Number(values.minutes) > 0 && (
+              <label class="field">
+                <span>If nobody decides in time</span>
+                <select value={values.default} onChange={(event) => set({ default: event.currentTarget.value })}>
+                  <option value="reject">the plan is rejected</option>
+                  <option value="approve">the plan is approved</option>
+                </select>
+              </label>
+            )}
+          </>
+        )}
+        <label class="field">
+          <span>Plans save</span>
+          <select value={values.objective} onChange={(event) => set({ objective: event.currentTarget.value })}>
+            {Object.entries(OBJECTIVES).map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="field">
+          <span>Rules, one a line (optional)</span>
+          <textarea class="mono" rows={2} value={values.rules} onInput={(event) => set({ rules: event.currentTarget.value })} />
+        </label>
+      </div>
+    </details>
   );
 }
 

@@ -12,6 +12,7 @@ import { agents, readAgents, readDiagram } from "../../state/agents";
 import { statusOfAction } from "../../state/restored-spans";
 import { NOTHING } from "../../state/span-events";
 import type { RunPage } from "../../state/run-page";
+import { Expectation } from "./expectation";
 import type { Revision } from "../../state/trace";
 
 const NARROW = 760;
@@ -33,6 +34,7 @@ export function PlanPanel({ page, details }: { page: RunPage; details: RunDetail
   const revisions = page.trace.revisions.filter((revision) => revision.runId === current.run.id);
   const index = Math.min(chosen.value ?? revisions.length - 1, revisions.length - 1);
   const revision = revisions[index];
+  const plan = page.plans.value.find((each) => each.run_id === revision?.runId && Math.abs(each.at - revision.at) < 1e-6);
   const isCurrent = index === revisions.length - 1;
   const state = findState(page, current, revision ?? null, isCurrent);
   const graph = diagram.value === null ? drawPlan(state) : paintDiagram(diagram.value, state);
@@ -55,11 +57,12 @@ export function PlanPanel({ page, details }: { page: RunPage; details: RunDetail
         <RevisionView
           revisions={revisions}
           index={index}
-          why={page.plans.value.find((plan) => plan.run_id === revision.runId && Math.abs(plan.at - revision.at) < 1e-6)?.why ?? ""}
+          why={plan?.why ?? ""}
           state={state}
           onChoose={(next) => (chosen.value = next === revisions.length - 1 ? null : next)}
         />
       )}
+      {plan !== undefined && <Expectation plan={plan} history={current.history} />}
       {current !== details && current.run.failure !== null && <p class="problem">{current.run.failure}</p>}
       <GraphView label={`Plan of ${current.run.agent}`} nodes={graph.nodes} edges={graph.edges} direction={direction} />
       <Legend />

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.evaluation import snake_case
 from tactician.agents.planned.methods import NOT, Declarations
+from tactician.agents.planned.unreachable import find_unknown_in_rules
 from tactician.planning.rules import Rule
 from tactician.planning.ruling.automaton import Literals
-from tactician.planning.ruling.naming import ExpressionNames, find_mistakes
+from tactician.planning.ruling.naming import ExpressionNames, find_mistakes, list_event_names
 from tactician.planning.ruling.progress import RuleBook
 
 
@@ -63,9 +64,24 @@ def resolve_rules(
     """
     names = RuleNames(declared, words)
     mistakes = list(find_mistakes(rules, names, [action.name for action in declared.actions]))
+    mistakes = mistakes or [problem for rule in rules for problem in _find_unknown(rule, declared, words)]
     problems.extend(mistakes)
     if mistakes:
         return declared, None
     book = RuleBook(rules, names)
     demanded = (*declared.demanded, *names.needed)
     return replace(declared, demanded=demanded, expressions={**declared.expressions, **names.expressions}), book
+
+
+def _find_unknown(rule: Rule, declared: Declarations, words: ConditionNames) -> Iterator[str]:
+    """Yield a sentence for each name in the expressions of a rule that no object has.
+
+    A rule of a platform is for many agents: there, only names that are almost right are mistakes.
+    """
+    names = RuleNames(declared, words)
+    for text in list_event_names(rule):
+        if not names.find_actions(text):
+            names.find_conditions(text)
+    for problem in find_unknown_in_rules(names.expressions.values(), declared, words):
+        if not rule.is_shared or "did you mean" in problem:
+            yield f"rule {rule}: {problem}"

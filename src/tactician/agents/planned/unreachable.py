@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 
 from tactician.agents.planned.annotations import find_subclasses, is_class
@@ -56,6 +56,20 @@ def find_unreachable(declared: Declarations, words: ConditionNames) -> Iterator[
                 classes_by_name = {**_find_visible_classes(action.source), **named}
                 for problem in _find_unknown_names(declared.expressions[text], classes_by_name):
                     yield f"{action.name}: {text!r}: {problem}"
+
+
+def find_unknown_in_rules(
+    expressions: Iterable[Expression], declared: Declarations, words: ConditionNames
+) -> Iterator[str]:
+    """Yield the objects in expressions of rules that never exist, and fields that they lack."""
+    if object in words.kinds:
+        return
+    named = _map_names_to_types(words)
+    sources = {action.source.kind: action.source for action in declared.actions}
+    for source in sources.values():
+        named = {**_find_visible_classes(source), **named}
+    for expression in expressions:
+        yield from _find_unknown_names(expression, named)
 
 
 def suggest_similar(name: str, candidates: Collection[str]) -> str | None:
@@ -117,7 +131,7 @@ def _find_visible_classes(source: Source) -> dict[str, list[type]]:
 
 
 def _find_unknown_names(expression: Expression, named: Mapping[str, Collection[type]]) -> Iterator[str]:
-    """Yield the objects that never exist, and fields that they do not have."""
+    """Yield the objects that never exist, and fields that they lack."""
     for name in sorted(expression.names - named.keys()):
         hint = (
             suggest_similar(name, named)

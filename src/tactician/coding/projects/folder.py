@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -14,6 +14,13 @@ _OTHERS: Final = ("node_modules", "bower_components", "vendor", "third_party", "
 _GENERATED: Final = ("target", "build", "dist", "out", "bin", "obj", "coverage", "fixtures", "testdata", "__pycache__")
 IGNORED_FOLDERS: Final = frozenset((*_OTHERS, *_GENERATED))
 """Names of folders whose content somebody else wrote, or a program."""
+
+_PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
+    "package.json": json.loads,
+    "composer.json": json.loads,
+    "pyproject.toml": tomllib.loads,
+    "Cargo.toml": tomllib.loads,
+}
 
 
 class ProjectFolder:
@@ -103,3 +110,16 @@ def find_table(data: Mapping[str, object], *keys: str) -> Mapping[str, object]:
             return {}
         data = inner
     return data
+
+
+def find_broken_files(root: Path, folders: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence for each build file in JSON or TOML that cannot be read, and says nothing then."""
+    for folder in dict.fromkeys(folders):
+        for name, parse in _PARSERS.items():
+            path = root / folder / name
+            try:
+                content = path.read_bytes() if path.is_file() and path.stat().st_size <= _MAX_FILE else None
+                if content is not None:
+                    parse(content.decode())
+            except (OSError, ValueError, RecursionError) as error:
+                yield f"{path} cannot be read, so what it says is not used: {error}"

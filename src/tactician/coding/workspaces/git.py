@@ -126,6 +126,11 @@ class Git:
             raise WorkspaceError(f"git {arguments[0]} cannot start in {self.folder}: {error.strerror}.") from error
         if done.returncode not in accepts:
             reason = done.stderr.decode(errors="replace").strip()[:_LONGEST_REASON] or f"exit code {done.returncode}"
+            if "not a git repository" in reason:
+                reason = (
+                    f"{self.folder} is in no git repository. Name another folder, or run `git init` and commit there."
+                )
+                raise WorkspaceError(reason)
             raise WorkspaceError(f"git {arguments[0]} in {self.folder}: {reason}")
         return done.stdout
 

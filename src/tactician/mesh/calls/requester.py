@@ -136,9 +136,11 @@ class Requester:
             RequestRejectedError: when the node has refused it.
         """
         if not await wait_for_event(call.is_heard, within, self._mesh.clock):
+            there = sorted({card.node for card in self._mesh.directory.list_cards()})
+            hint = did_you_mean(target.node, there) or (f" Nodes that are there: {', '.join(there)}." if there else "")
             raise MeshUnavailableError(
                 f"The node {target.node!r} has not accepted the request {request.id} within {within:g} s. Is it "
-                f"running, and on {self._mesh.transport.label}?"
+                f"running, and on {self._mesh.transport.label}?{hint}"
             )
         if call.reply is not None:
             raise_rejection(call.reply)

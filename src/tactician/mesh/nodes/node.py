@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from types import TracebackType
@@ -16,6 +16,7 @@ from tactician.clock import pause
 from tactician.errors import ConfigurationError
 from tactician.events.bus import EventEmitter
 from tactician.events.event import new_id
+from tactician.grammar import add_article
 from tactician.llm import LlmOptions
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.directives import Drain
@@ -79,6 +80,7 @@ class Node:
     """
 
     def __init__(self, name: str, platform: Platform, mesh: MeshConnection, **options: Unpack[NodeOptions]) -> None:
+        _check_arguments({"name": (name, str), "platform": (platform, Platform), "mesh": (mesh, MeshConnection)})
         if not platform.is_durable:
             raise ConfigurationError(
                 "A node needs a platform with a store: Platform(store=SqliteStore(...)), or "
@@ -346,3 +348,11 @@ class Node:
         while True:
             await pause(_ANNOUNCE_EVERY, self._mesh.clock)
             await self._announce()
+
+
+def _check_arguments(arguments: Mapping[str, tuple[object, type]]) -> None:
+    """Check the types of arguments, which are easily written in another order."""
+    for name, (value, kind) in arguments.items():
+        if not isinstance(value, kind):
+            found = add_article(type(value).__name__)
+            raise ConfigurationError(f"Node: the {name} is {found}. Write Node('kitchen', platform, mesh).")

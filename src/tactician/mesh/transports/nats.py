@@ -63,6 +63,7 @@ class NatsTransport(Transport):
         self._url = url
         self._client: Client | None = None
         self._stream: JetStreamContext | None = None
+        self._refusal: Exception | None = None
         self._claims: KeyValue | None = None
         self._pulls: dict[str, JetStreamContext.PullSubscription] = {}
         self._private: dict[str, MemoryQueue] = {}
@@ -82,7 +83,7 @@ class NatsTransport(Transport):
             await self._create_stream(self._stream)
         except _BROKEN as error:
             await self.aclose()
-            raise self._explain(error) from error
+            raise self._explain(self._refusal or error) from error
 
     async def _create_stream(self, stream: JetStreamContext) -> None:
         config = api.StreamConfig(
@@ -241,6 +242,9 @@ class NatsTransport(Transport):
                 await SYSTEM_CLOCK.sleep(_PAUSE)
 
     async def _note(self, error: Exception) -> None:
+        if self._stream is None:  # the first connection, which is tried until its time is over
+            self._refusal = error
+            return
         _logger.warning("%s: %s", self.label, mask_secrets(str(error) or type(error).__name__))
 
     def _explain(self, error: BaseException) -> TransportError:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol, Self
 
 from tactician.frozen import frozen
+from tactician.grammar import write_number
 from tactician.planning.estimates import RunEstimate
 from tactician.planning.forecast.scheduling import PlanScheduler
 
@@ -72,7 +73,7 @@ class PlanExpectation:
         return max((slot.end for slot in self.timeline), default=0.0)
 
     def __str__(self) -> str:
-        makespan = f"{self.makespan:.3g} s"
+        makespan = f"{write_number(self.makespan, '.3g')} s"
         return f"${self.dollars:.4f}, {makespan}, {self.success:.0%} sure"
 
 

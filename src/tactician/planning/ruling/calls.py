@@ -7,17 +7,20 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
-from tactician.planning.expressions import RULE_PREFIX, Expression, evaluate
-from tactician.planning.model import Action
+from tactician.planning.expressions import RULE_PREFIX, Expression, evaluate, parse_expression
+from tactician.planning.model import Action, Goal
 from tactician.planning.rules import Rule
 from tactician.planning.ruling.automaton import Literals
+from tactician.planning.ruling.contradictions import find_contradiction
 from tactician.planning.ruling.naming import ExpressionNames, list_action_names, list_event_names
 from tactician.planning.ruling.progress import RuleBook, RuleProgress
 from tactician.planning.world import UNKNOWN, ConditionValue, WorldState
 from tactician.suggestions import find_closest
 
+ArgumentNames: TypeAlias = Mapping[str, Collection[str] | None]
+"""Names of the arguments of calls; `None` for a call that takes others too."""
 _NAME: Final = re.compile(r"[\w.-]+(?: [\w.-]+)*")
 _OPERATORS: Final = frozenset({"and", "or", "not", "in", "is"})
 
@@ -50,12 +53,15 @@ def resolve_calls(rules: tuple[Rule, ...]) -> RuleBook:
     return _resolve(rules)[0]
 
 
-def find_call_mistakes(rules: Iterable[Rule], names: Collection[str], *, is_complete: bool) -> Iterator[str]:
-    """Yield a sentence for each name in a rule that is no tool or task.
+def find_call_mistakes(
+    rules: Iterable[Rule], names: Collection[str], arguments: ArgumentNames | None = None, *, is_complete: bool
+) -> Iterator[str]:
+    """Yield a sentence for each name in a rule that is no tool or task, and in a condition no argument either.
 
     Args:
         rules: the rules
         names: the names of the tools or tasks
+        arguments: the names of the arguments of each, as far as they are known; without it, conditions are about names
         is_complete: False when there may be others: then only names that are almost right are mistakes
     """
     vocabulary = CallNames()
@@ -73,6 +79,47 @@ def find_call_mistakes(rules: Iterable[Rule], names: Collection[str], *, is_comp
                 vocabulary.find_conditions(text)
             except ValueError as error:
                 yield f"rule {rule}: {text!r} is no expression: {error}"
+                continue
+            yield from _find_unknown_arguments(rule, text, names, arguments or {}, is_complete=is_complete)
+
+
+def find_shared_mistakes(rules: Iterable[Rule], names: Collection[str], arguments: ArgumentNames) -> Iterator[str]:
+    """Yield a sentence for each name in a condition of a rule of the platform that is almost an argument or a call."""
+    for rule in rules:
+        for text in _list_conditions(rule):
+            yield from _find_unknown_arguments(rule, text, names, arguments, is_complete=False)
+
+
+def _find_unknown_arguments(
+    rule: Rule, text: str, names: Collection[str], arguments: ArgumentNames, *, is_complete: bool
+) -> Iterator[str]:
+    """Yield a sentence for each name in a condition that is neither an argument of the ruled calls nor a call."""
+    ruled = [arguments.get(action) for action in list_action_names(rule)] if arguments else [()]
+    if text in names or None in ruled:
+        return
+    expected = sorted({*names, *(name for each in ruled for name in each or ())})
+    for name in sorted(parse_expression(text).names.difference(expected)):
+        if (closest := find_closest(name, expected)) is not None:
+            yield f"rule {rule}: nothing is called {name!r}; did you mean {closest!r}?"
+        elif is_complete:
+            yield f"rule {rule}: nothing is called {name!r}; there are {', '.join(expected) or 'none'}"
+
+
+def find_call_contradiction(rules: tuple[Rule, ...], names: Iterable[str]) -> str | None:
+    """Return a sentence about the smallest set of rules that no sequence of calls can meet; `None` without such a set.
+
+    Args:
+        rules: the rules, in which every name was checked
+        names: the names of the tools or tasks
+    """
+    named = dict.fromkeys((*names, *(text for rule in rules for text in list_action_names(rule))))
+    calls = [Action(name, {}, {name: True}) for name in named]
+    contrary = find_contradiction(list(resolve_calls(rules).rules), calls, [Goal("an answer", {})], named)
+    if not contrary:
+        return None
+    if len(contrary) == 1:
+        return f"the rule {contrary[0]} can never be met"
+    return f"the rules {', '.join(map(str, contrary))} contradict each other: no calls meet them all"
 
 
 def _list_conditions(rule: Rule) -> list[str]:

@@ -70,7 +70,7 @@ def _find_action(spec: PlannedAgentSpec, name: str) -> str:
     names = [action.name for action in spec.actions]
     matching = [full for full in names if name in (full, full.rpartition(".")[2])]
     if not matching:
-        raise ConfigurationError(f"what-if: {spec.name} has no action {name!r}.{did_you_mean(name, names)}")
+        raise ConfigurationError(f"what-if: {spec.name} has no action {name!r}.{_suggest(name, names)}")
     return matching[0]
 
 
@@ -144,3 +144,7 @@ def find_excluding_rules(
         return ()
     alone = [ruled for ruled in book.rules if is_planned([other for other in book.rules if other is not ruled])]
     return tuple(ruled.rule for ruled in alone or book.rules)
+
+
+def _suggest(name: str, names: list[str]) -> str:
+    return did_you_mean(name, names) or f" Its actions are {', '.join(names)}."

@@ -79,7 +79,7 @@ async def _decide_without(
     """
     decision = Decision(None, world, (), declined)
     for actions in iterate_scopes(task.agent, observer.board, task.agent.plannable_without(declined)):
-        plan = _continue_plan(task, world, actions) if ruling is None else None
+        plan = _continue_plan(task, world, actions, ruling)
         if plan is not None:
             return Decision(plan, world, actions, declined)
         consultation = await _consult(task, decision.world, actions, observer, ruling)
@@ -91,10 +91,14 @@ async def _decide_without(
     return decision
 
 
-def _continue_plan(task: PlanningTask, world: WorldState, actions: tuple[Action, ...]) -> Plan | None:
+def _continue_plan(
+    task: PlanningTask, world: WorldState, actions: tuple[Action, ...], ruling: Ruling | None
+) -> Plan | None:
     """Return the rest of the last plan, where nothing unforeseen has happened, and none is better."""
     last, agent = task.last, task.agent
     if last is None or last.plan is None or last.actions != actions or agent.pursued != (last.plan.goal,):
+        return None
+    if ruling is not None and not ruling.follows(last.ruling, last.plan):
         return None
     return agent.planner.continue_plan(last.plan, last.world, world, actions)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from tactician.errors import RuleRefusedError
-from tactician.planning import UNKNOWN, WorldState
+from tactician.planning import UNKNOWN, Plan, WorldState
 from tactician.planning.rules import Rule
 from tactician.planning.ruling.progress import RuleBook, RuleProgress
 from tactician.process.agent.spec import ActionSpec, PlannedAgentSpec
@@ -103,6 +103,16 @@ class Ruling:
     def __init__(self, progress: RuleProgress, world: WorldState) -> None:
         self.progress = progress
         self._world = world
+
+    def follows(self, before: Ruling | None, plan: Plan) -> bool:
+        """Return whether the rules stand where the first action of a plan was to lead, so that its rest is as good.
+
+        Never with preferences: what they cost belongs to a whole plan.
+        """
+        if before is None or not plan.actions or any(ruled.rule.penalty is not None for ruled, _ in self.progress):
+            return False
+        expected = before.progress.after(plan.actions[0].name, None, self._world)
+        return expected.book is self.progress.book and expected.states == self.progress.states
 
     def find_refusals(self, action: ActionSpec, running: Iterable[ActionSpec] = ()) -> list[Rule]:
         """Return the rules that an action would break, whether or not those that run succeed, and in any order."""

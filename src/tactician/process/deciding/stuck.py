@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tactician.errors import Rejected
 from tactician.frozen import frozen
@@ -27,6 +27,9 @@ def explain_stuck(agent: PlannedAgentSpec, state: ProcessState, world: WorldStat
     situation = _Situation(agent, state, world)
     reasons = [situation.explain_goal(goal) for goal in agent.goals] or [situation.explain_idle()]
     return " ".join((*reasons, *_explain_rules(agent, state, world), *situation.find_misnamed()))
+
+
+_NO_MORE: Final = "each action that leads there has run, and runs once in a process unless it has can_rerun=True"
 
 
 def _explain_rules(agent: PlannedAgentSpec, state: ProcessState, world: WorldState) -> Iterator[str]:
@@ -58,7 +61,7 @@ class _Situation:
             or are_obstacles
             or any(map(_is_negative, (*explanation.missing, *explanation.blocked_by)))
         ):
-            why = "; ".join(reasons) or "the actions that lead there have run already"
+            why = "; ".join(reasons) or _NO_MORE
             return f"No plan reaches {goal.name!r}: {why}."
         return self._describe_shortage(explanation)
 

@@ -14,11 +14,14 @@ from tactician.llm.model_sources import ObservedModelSource
 from tactician.llm.routing.deployment import DeploymentStatus
 from tactician.mesh.sources import RunningNodes
 from tactician.platform import RunView
+from tactician.platform.experience import ExperienceReader, Measured
 from tactician.platform.host.meter import METER_SPAN, UsePoint
 from tactician.serve.api.agents import find_run_names
 from tactician.serve.api.forms.forms import Form, HealthForm, RequestForm
 from tactician.serve.api.forms.overview_forms import (
     DeploymentForm,
+    ExperienceForm,
+    ExperiencesForm,
     HeldRunForm,
     MeForm,
     ModelsForm,
@@ -91,6 +94,19 @@ async def show_store(call: Call) -> StoreForm:
         interrupted=tuple(run.id for run in running if run.was_interrupted)[:_MOST_IDS],
         queued=tuple(run.id for run in queued),
     )
+
+
+async def list_experience(call: Call) -> ExperiencesForm:
+    """Return what actions, tools and models took in the runs of the store."""
+    measured = await ExperienceReader(call.server.platform.store).list_all(call.server.clock.time())
+    return ExperiencesForm(experience=tuple(map(_show_experience, measured)))
+
+
+def _show_experience(measured: Measured) -> ExperienceForm:
+    experience = measured.experience
+    by_model = {model: part.runs for model, part in experience.by_model}
+    figures = {name: getattr(experience, name) for name in ("runs", "success", "seconds", "dollars")}
+    return ExperienceForm.show(measured, by_model=by_model, **figures)
 
 
 def _show_open(run: RunView, request: RequestForm) -> OpenRequestForm:
@@ -173,6 +189,7 @@ OVERVIEW_OPERATIONS: Final = (
         },
     ),
     ApiOperation("GET", "/api/models", list_models, "List the models and their use", ModelsForm),
+    ApiOperation("GET", "/api/experience", list_experience, "List what actions took", ExperiencesForm),
     ApiOperation("GET", "/api/store", show_store, "Show the store and its workers", StoreForm),
 )
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from tactician.diagrams.diagram import DiagramEdge, DiagramNode
 from tactician.documents.forms import form_of
+from tactician.planning.forecast.expectation import PlanExpectation, Slot
 from tactician.platform import RunView
 from tactician.platform.views.steps import StepView
 
@@ -30,6 +31,22 @@ class Form(BaseModel):
         return cls(**values | shown)
 
 
+class PlanReviewForm(Form):
+    """Terms under which a person decides on the plans of a run.
+
+    Attributes:
+        role: role that a person needs to decide; null for anybody.
+        seconds: how long to wait; null for no end.
+        default: the decision when nobody has decided in time.
+        replans: ask for each later plan that is not the rest of the approved plan, or allow them.
+    """
+
+    role: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    seconds: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
+    default: Literal["approve", "reject"] = "reject"
+    replans: Literal["ask", "allow"] = "ask"
+
+
 class StartForm(Form):
     """Run to start.
 
@@ -40,6 +57,9 @@ class StartForm(Form):
         priority: rank among the runs that wait to be started.
         seconds: time by which the run has to end, from now.
         idempotency_key: key of the run. With a key that was used before, the earlier run is the answer.
+        plan_review: terms under which a person decides on the plans of a planned agent first; null for no reviews.
+        objective: what the plans of a planned agent are to save.
+        rules: rules of the run of a planned agent, as in before("verify", "pay_out").
     """
 
     input: JsonValue = None
@@ -48,6 +68,9 @@ class StartForm(Form):
     priority: Annotated[int, Field(ge=-1000, le=1000)] = 0
     seconds: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
     idempotency_key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    plan_review: PlanReviewForm | None = None
+    objective: Literal["cost", "time", "dollars"] | None = None
+    rules: Annotated[tuple[Annotated[str, Field(max_length=1000)], ...], Field(max_length=50)] = ()
 
 
 class AnswerForm(Form):
@@ -182,8 +205,26 @@ class PlanStepForm(Form):
     effects: dict[str, bool]
 
 
+@form_of(Slot)
+class SlotForm(Form):
+    """Time of an action in a plan, in seconds after its first action starts."""
+
+
+@form_of(PlanExpectation, without=("timeline",))
+class ExpectationForm(Form):
+    """Expectation of a plan by the earlier runs of its actions: seconds, dollars, and the chance of success.
+
+    Attributes:
+        makespan: seconds from the start of the first action to the end of the last.
+        timeline: when each action runs.
+    """
+
+    makespan: float
+    timeline: tuple[SlotForm, ...]
+
+
 class PlanForm(Form):
-    """Plan of a process, and why it was chosen."""
+    """Plan of a process, and why it was chosen. Where nothing is known of its actions, nothing is expected."""
 
     run_id: str
     path: tuple[str, ...]
@@ -195,6 +236,8 @@ class PlanForm(Form):
     net_value: float
     is_optimal: bool
     why: str
+    penalty: float
+    expected: ExpectationForm | None
 
 
 class PlansForm(Form):
@@ -241,6 +284,7 @@ class AgentForm(Form):
         takes_text: true when a run can be started with a text.
         inputs: the types of its other inputs.
         chats: true when it answers the messages of a conversation.
+        plans: true when it makes plans, which a person can review.
     """
 
     id: str
@@ -250,6 +294,7 @@ class AgentForm(Form):
     takes_text: bool
     inputs: tuple[InputForm, ...]
     chats: bool = False
+    plans: bool = False
 
 
 class AgentsForm(Form):

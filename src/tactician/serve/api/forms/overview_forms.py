@@ -95,6 +95,36 @@ class WorkerForm(Form):
     runs: tuple[HeldRunForm, ...]
 
 
+class ExperienceForm(Form):
+    """Experience with an action of an agent, a tool or a model, from the newest runs of the store.
+
+    Attributes:
+        kind: `action`, `tool` or `model`.
+        name: its name.
+        agent: name of the agent of an action; empty for tools and models.
+        runs: number of runs.
+        success: the chance of success, of which recent runs count more.
+        seconds: duration of a run.
+        dollars: US dollars of a run.
+        by_model: number of runs with each model.
+    """
+
+    kind: str
+    name: str
+    agent: str
+    runs: int
+    success: float
+    seconds: float
+    dollars: float
+    by_model: dict[str, int]
+
+
+class ExperiencesForm(Form):
+    """Experience with actions, tools and models."""
+
+    experience: tuple[ExperienceForm, ...]
+
+
 class StoreForm(Form):
     """Store of the runs, and those who work on them.
 

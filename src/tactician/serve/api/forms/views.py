@@ -146,6 +146,7 @@ def show_agent(agent_id: str, agent: Runnable) -> AgentForm:
         takes_text=takes_text,
         inputs=tuple(InputForm(type=kind.__name__, form=schema) for kind, schema in find_schemas(shown)),
         chats=chats or takes_text,
+        plans=planned_spec(agent) is not None,
     )
 
 

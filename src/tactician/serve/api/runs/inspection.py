@@ -8,7 +8,14 @@ from tactician.events.encoding import encode
 from tactician.planning import Plan
 from tactician.planning.explanation import Explanation
 from tactician.process import PlanMade
-from tactician.serve.api.forms.forms import PlanForm, PlansForm, PlanStepForm, TraceForm
+from tactician.serve.api.forms.forms import (
+    ExpectationForm,
+    PlanForm,
+    PlansForm,
+    PlanStepForm,
+    SlotForm,
+    TraceForm,
+)
 from tactician.serve.api.forms.visibility import READERS
 from tactician.serve.api.runs.history import list_events
 from tactician.serve.api.runs.lookup import find_run
@@ -50,7 +57,16 @@ def _show_plan(event: PlanMade) -> PlanForm:
         net_value=plan.net_value,
         is_optimal=plan.optimal,
         why=str(Explanation(plan.goal, plan)),
+        penalty=plan.penalty,
+        expected=_show_expected(plan),
     )
+
+
+def _show_expected(plan: Plan) -> ExpectationForm | None:
+    if all(action.estimate is None for action in plan.actions):
+        return None
+    expected = plan.expected
+    return ExpectationForm.show(expected, timeline=tuple(map(SlotForm.show, expected.timeline)))
 
 
 def _show_steps(plan: Plan) -> tuple[PlanStepForm, ...]:

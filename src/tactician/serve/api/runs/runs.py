@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
 
@@ -15,7 +15,10 @@ from tactician.events import event_to_json
 from tactician.events.encoding import encode
 from tactician.llm import Image, Text, UserMessage
 from tactician.llm.messages import messages_to_data
+from tactician.planning import Objective
+from tactician.planning.rules import parse_rule
 from tactician.platform import RunTree, RunView
+from tactician.process import PlanReview, ProcessOptions
 from tactician.runs import Runnable, RunStatus, approve, reject
 from tactician.runs.progress.store import RunStore
 from tactician.serve.api.agents import find_run_names, find_runnable, read_agent_input, reads_messages
@@ -90,8 +93,26 @@ async def start_run(call: Call) -> RunForm:
         priority=form.priority,
         deadline=deadline,
         idempotency_key=scope_key(call.person, form.idempotency_key),
+        options=_read_options(form),
     )
     return await present_run(call, run_id)
+
+
+def _read_options(form: StartForm) -> ProcessOptions | None:
+    """Return the options of the process of a planned agent; `None` when the form has none, and for other agents."""
+    review = form.plan_review
+    if review is None and form.objective is None and not form.rules:
+        return None
+    try:
+        rules = tuple(map(parse_rule, form.rules))
+    except ValueError as error:
+        raise ApiError(422, f"rules: {error}") from error
+    terms = None
+    if review is not None:
+        deadline = None if review.seconds is None else timedelta(seconds=review.seconds)
+        terms = PlanReview(required_role=review.role, deadline=deadline, default=review.default, replans=review.replans)
+    objective = None if form.objective is None else Objective.of(form.objective)
+    return ProcessOptions(rules=rules, plan_review=terms, objective=objective)
 
 
 async def _read_input(call: Call, agent: Runnable, form: StartForm) -> object:
