@@ -46,7 +46,7 @@ class Terminal:
         """Run a command about the mesh that fails, and return what it says."""
         command = [sys.executable, "-m", "tactician", "mesh", *arguments]
         done = subprocess.run(
-            command, cwd=self._folder, env=self._environment, capture_output=True, text=True, timeout=60
+            command, cwd=self._folder, env=self.environment, capture_output=True, text=True, timeout=60
         )
         assert done.returncode in (1, 2), done.stderr
         return done.stderr
