@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from benchmarks.planning_problems import Problem, Step, problems
-from tactician.planning import Action, AStarPlanner, Goal, Plan, WorldState
+from tactician.planning import Action, AStarPlanner, Goal, Plan, WorldState, rules
 
 TIMES = 9
 ENOUGH = 3.0  # seconds
@@ -22,7 +22,8 @@ def action(step: Step) -> Action:
 
 def planning(problem: Problem) -> Callable[[], list[Plan]]:
     """Return a call of a new planner on new actions, none of which has been seen before."""
-    planner, goals = AStarPlanner(), [Goal(" ".join(goal), dict.fromkeys(goal, True)) for goal in problem.goals]
+    planner = AStarPlanner(rules=[rules.before(first, then) for first, then in problem.orders])
+    goals = [Goal(" ".join(goal), dict.fromkeys(goal, True)) for goal in problem.goals]
     world, actions = WorldState(dict.fromkeys(problem.start, True)), [action(step) for step in problem.steps]
     return lambda: planner.plans(world, actions, goals)
 

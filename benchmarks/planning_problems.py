@@ -17,6 +17,8 @@ TEMPTATIONS = (100, 300, 1000)
 GRIDS = (5, 10, 20, 30)
 OPEN_GOALS = (10, 30, 100, 300, 1000)
 OPEN_ACTIONS = 1000
+RULES = 20
+RULED_ACTIONS = (200,)
 NEVER = "never"  # a fact that nothing brings about
 
 
@@ -35,7 +37,8 @@ class Step:
 class Problem:
     """The facts at the start, goals of which each is some facts, and the steps there are.
 
-    `family` names the problems that differ only in `size`.
+    `family` names the problems that differ only in `size`. `orders` are pairs of steps, of which the first has to come
+    before the second: rules for Tactician, and facts for planners without rules.
     """
 
     family: str
@@ -43,6 +46,7 @@ class Problem:
     steps: tuple[Step, ...]
     goals: tuple[tuple[str, ...], ...] = (("goal",),)
     start: tuple[str, ...] = ("start",)
+    orders: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -55,6 +59,18 @@ class Problem:
         for step in self.steps:
             seen.update(dict.fromkeys(step.needs + step.adds))
         return list(seen)
+
+    def compiled(self) -> Problem:
+        """Return this with facts in place of the orders: what comes first adds one, which the other needs."""
+        steps = tuple(
+            replace(
+                step,
+                needs=(*step.needs, *(f"done-{first}" for first, then in self.orders if then == step.name)),
+                adds=(*step.adds, *{f"done-{first}": None for first, _ in self.orders if first == step.name}),
+            )
+            for step in self.steps
+        )
+        return replace(self, steps=steps, orders=())
 
     def with_unit_costs(self) -> Problem:
         """Return this with every step costing 1, for planners that know no costs."""
@@ -95,6 +111,18 @@ def tempted(count: int) -> Problem:
     dear = [Step(f"dear{i}", (f"lead{i}",), (f"input{i % WIDTH}",), 4) for i in range(count // 2)]
     leads = [Step(f"lead{i}", (f"lead{i - 1}",) if i % 5 else (), (f"lead{i}",)) for i in range(count // 2)]
     return Problem(f"{WIDTH} inputs, {{}} temptations", count, (*gathering(WIDTH), *dear, *leads))
+
+
+def ruled(count: int) -> Problem:
+    """Build two ways to each input, of which the cheap way has to be checked first by a rule, and noise."""
+    inputs = range(RULES)
+    checks = [Step(f"check{i}", ("start",), (f"checked{i}",)) for i in inputs]
+    cheap = [Step(f"cheap{i}", ("start",), (f"input{i}",), 1 + i % 3) for i in inputs]
+    dear = [Step(f"dear{i}", ("start",), (f"input{i}",), 3) for i in inputs]
+    combine = Step("combine", tuple(f"input{i}" for i in inputs), ("goal",))
+    noise = [Step(f"noise{i}", ("start",), (f"noise{i}",)) for i in range(count - 3 * RULES - 1)]
+    orders = tuple((f"check{i}", f"cheap{i}") for i in inputs)
+    return Problem(f"{RULES} rules, {{}} actions", count, (*checks, *cheap, *dear, combine, *noise), orders=orders)
 
 
 def grid(side: int) -> Problem:
@@ -138,6 +166,7 @@ def problems() -> list[Problem]:
         *map(grid, GRIDS),
         *map(distracted, DISTRACTORS),
         *map(tempted, TEMPTATIONS),
+        *map(ruled, RULED_ACTIONS),
         *map(open_mode, OPEN_GOALS),
     ]
 
