@@ -270,3 +270,17 @@ async def test_a_reply_is_posted_to_a_webhook_with_a_signature(url: str) -> None
     assert headers["webhook-signature"] == signed["webhook-signature"]
     assert json.loads(body)["output"] == "Wagyu"
     assert secret not in deliver.model_dump_json()
+
+
+async def test_a_reply_goes_to_a_queue_of_the_mesh(mesh: Mesh) -> None:
+    async with create_node(mesh, runnable(create_reply)):
+        await mesh.submit("create_reply", "Wagyu", on="kitchen", deliver=Delivery.queue("default/waiters"))
+        (leased,) = await mesh.transport.receive("default/waiters", limit=1, lease=30, wait=30)
+    reply = mesh.decode(leased.body).message
+    assert isinstance(reply, MeshReply)
+    assert (reply.status, reply.output) == ("completed", "Ready: Wagyu")
+
+
+async def create_reply(order: str) -> str:
+    """Prepare a meal."""
+    return f"Ready: {order}"

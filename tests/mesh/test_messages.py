@@ -128,12 +128,19 @@ def test_a_signed_message_is_accepted_and_a_changed_one_is_not() -> None:
     assert KEY.encode() not in encoded
 
 
-def test_keys_rotate() -> None:
-    old, both, new = (MessageCodec("n", keys) for keys in ([KEY], [NEXT_KEY, KEY], [NEXT_KEY]))
+@pytest.mark.parametrize("both_keys", [[KEY, NEXT_KEY], [NEXT_KEY, KEY]])
+def test_keys_rotate_in_any_order_of_keys_and_programs(both_keys: list[str]) -> None:
+    old, both, new = (MessageCodec("n", keys) for keys in ([KEY], both_keys, [NEXT_KEY]))
 
-    assert both.decode(old.encode(REQUEST)).message == REQUEST
-    assert both.decode(new.encode(REQUEST)).message == REQUEST
-    assert new.decode(both.encode(REQUEST)).message == REQUEST
+    for sender, receiver in ((old, both), (both, old), (new, both), (both, new), (both, both)):
+        assert receiver.decode(sender.encode(REQUEST)).message == REQUEST
+    event = json.loads(both.encode(REQUEST))
+    event["data"]["capability"] = "another"
+    for receiver in (old, both, new):
+        with pytest.raises(MessageError, match="not signed with a key of this mesh"):
+            receiver.decode(json.dumps(event).encode())
+    with pytest.raises(ConfigurationError, match="at most 4 keys"):
+        MessageCodec("n", [f"{KEY}-{number}" for number in range(5)])
     with pytest.raises(MessageError):
         new.decode(old.encode(REQUEST))
     with pytest.raises(ConfigurationError, match="fewer than 16"):

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.support import Done, tactician
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "mesh"
 
@@ -21,18 +23,18 @@ class Terminal:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._environment = {**os.environ, "TACTICIAN_MESH": f"sqlite:///{folder}/hotel.db", "PYTHONPATH": str(ROOT)}
+        self.environment = {**os.environ, "TACTICIAN_MESH": f"sqlite:///{folder}/hotel.db", "PYTHONPATH": str(ROOT)}
 
     def start(self, *command: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, *command], cwd=self._folder, env=self._environment, stderr=subprocess.PIPE, text=True
+            [sys.executable, *command], cwd=self._folder, env=self.environment, stderr=subprocess.PIPE, text=True
         )
 
     def run(self, *command: str) -> str:
         done = subprocess.run(
             [sys.executable, *command],
             cwd=self._folder,
-            env=self._environment,
+            env=self.environment,
             capture_output=True,
             text=True,
             timeout=60,
@@ -44,7 +46,7 @@ class Terminal:
         """Run a command about the mesh that fails, and return what it says."""
         command = [sys.executable, "-m", "tactician", "mesh", *arguments]
         done = subprocess.run(
-            command, cwd=self._folder, env=self._environment, capture_output=True, text=True, timeout=60
+            command, cwd=self._folder, env=self.environment, capture_output=True, text=True, timeout=60
         )
         assert done.returncode in (1, 2), done.stderr
         return done.stderr
@@ -70,6 +72,27 @@ def kitchen(terminal: Terminal) -> Iterator[subprocess.Popen[str]]:
         program.communicate()
 
 
+def check_directives(terminal: Terminal) -> None:
+    def mesh(*arguments: str) -> Done:
+        return tactician("mesh", *arguments, env=terminal.environment)
+
+    vip = mesh("direct", "kitchen", "The guest in 801 is a VIP", "--by", "manager", "--hours", "8")
+    assert vip.err == "kitchen: applied.\n"
+    limit = mesh("control", "kitchen", "set-concurrency", "2", "--by", "manager")
+    assert limit.err == "kitchen: applied.\n"
+    listed = mesh("directives").out.splitlines()
+    assert [line.partition("Z] ")[2] for line in listed] == ["The guest in 801 is a VIP", "SetConcurrency(2)"]
+    assert mesh("withdraw", limit.out.strip()).code == 0
+    assert "SetConcurrency" not in mesh("directives").out
+    assert "No directive" in mesh("withdraw", limit.out.strip()).err
+
+    assert "No capability 'prepare'" in mesh("control", "kitchen", "disable", "prepare").err
+    assert "The command set-tier needs a value: set-tier TIER." in mesh("control", "kitchen", "set-tier").err
+    assert "'SetTire' is no command" in mesh("control", "kitchen", "set-tire", "x").err
+    nobody = mesh("direct", "bar", "No ice", "--by", "manager").err
+    assert "No node answers to 'bar' now" in " ".join(nobody.split())
+
+
 def test_two_programs_and_the_commands_for_requests(terminal: Terminal, kitchen: subprocess.Popen[str]) -> None:
     shown = terminal.run(str(EXAMPLES / "room_service.py"))
     assert shown == "Beers: {'beer': 40}\nReady: Wagyu, medium rare, room 403\n"
@@ -77,11 +100,14 @@ def test_two_programs_and_the_commands_for_requests(terminal: Terminal, kitchen:
     assert terminal.mesh("send", "prepare-meal", "Ramen", "--on", "kitchen", "--id", "order-17") == "Ready: Ramen\n"
     status = json.loads(terminal.mesh("status", "order-17", "--on", "kitchen"))
     assert (status["status"], status["reply"]["output"]) == ("completed", "Ready: Ramen")
+    cancelled = tactician("mesh", "cancel", "order-17", "--on", "kitchen", env=terminal.environment)
+    assert cancelled.code == 0, cancelled.err
     listed = terminal.mesh("nodes")
     assert "kitchen  READY  0 running, 0 waiting" in listed
     assert "check_inventory  (tool)  [food, stock]" in listed
     assert "kitchen  stock report  every 1:00:00  next " in terminal.mesh("schedules")
 
+    check_directives(terminal)
     assert "has no request 'order-18'" in " ".join(terminal.fail("cancel", "order-18", "--on", "kitchen").split())
     directed = terminal.start("-m", "tactician", "mesh", "direct", "kitchn", "Hurry", "--by", "Ann")
     assert "Did you mean 'kitchen'?" in " ".join(directed.communicate(timeout=60)[1].split())

@@ -51,8 +51,11 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
         Mesh(url, key=KEY)
 
 
-async def test_a_key_may_be_changed_one_program_after_the_other(address: str) -> None:
-    async with open_connected(open_transport(address, keys=[KEY, OTHER]), open_transport(address, keys=[OTHER, KEY])):
+@pytest.mark.parametrize("keys", [([KEY], [OTHER, KEY]), ([KEY, OTHER], [KEY]), ([KEY, OTHER], [OTHER])])
+async def test_a_key_may_be_changed_one_program_after_the_other(
+    address: str, keys: tuple[list[str], list[str]]
+) -> None:
+    async with open_connected(*(open_transport(address, keys=each) for each in keys)):
         pass
 
 

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +27,7 @@ from tactician.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from tactician.mesh import Mesh, Node
+    from tactician.mesh.directives import Command
     from tactician.mesh.messages.cards import NodeCard
 
 Url = Annotated[
@@ -113,6 +115,28 @@ def direct(
 ) -> None:
     """Give guidance to the nodes of a mesh, and print its id, for `withdraw`."""
     asyncio.run(_direct(open_mesh(url, realm, name), target, text, by, hours))
+
+
+@mesh.command()
+def control(
+    target: Annotated[str, typer.Argument(help="Node, or capability:NAME, tag:NAME or realm:NAME.")],
+    command: Annotated[str, typer.Argument(help="Such as set-tier, pause, disable or set-concurrency.")],
+    value: Annotated[str | None, typer.Argument(help="Value of the command: a name or a number.")] = None,
+    by: Annotated[str, typer.Option("--by", help="The person who directs.")] = "command-line",
+    hours: Annotated[float | None, typer.Option("--hours", min=0.001, help="How long it holds.")] = None,
+    running: Annotated[bool, typer.Option("--running", help="set-tier: also for runs that have begun.")] = False,
+    url: Url = None,
+    realm: Realm = "default",
+    name: ClientName = "command-line",
+    debug: Debug = False,
+) -> None:
+    """Give a command to the nodes of a mesh, and print its id, for `withdraw`.
+
+    Commands: set-tier NAME, pause, continue, set-weight MINUTES, enable NAME, disable NAME, set-queue-limit N,
+    set-concurrency N, drain.
+    """
+    chosen = _read_command(command, value, running=running)
+    asyncio.run(_direct(open_mesh(url, realm, name), target, chosen, by, hours))
 
 
 @mesh.command()
@@ -261,12 +285,35 @@ async def _cancel(connection: Mesh, request_id: str, on: str) -> None:
         await ticket.cancel("cancelled on the command line")
 
 
-async def _direct(connection: Mesh, target: str, text: str, by: str, hours: float | None) -> None:
+def _read_command(name: str, value: str | None, *, running: bool) -> Command:
+    """Return the command of a name such as `set-tier`, with its value.
+
+    Raises:
+        ConfigurationError: when there is no such command, or the value is not valid.
+    """
+    from tactician.mesh.directives import COMMANDS, read_command
+    from tactician.mesh.messages.directives import CommandData
+
+    action = "".join(part.capitalize() for part in name.split("-"))
+    kind = COMMANDS.get(action)
+    names = [] if kind is None else [field.name for field in fields(kind)]
+    if kind is not None and bool(names) is (value is None):
+        needs = f"needs a value: {name} {names[0].upper()}" if names else "takes no value"
+        raise ConfigurationError(f"The command {name} {needs}.")
+    values = {names[0]: value} if names else {}
+    return read_command(CommandData(action=action, value=values | ({"running": True} if running else {})))
+
+
+async def _direct(connection: Mesh, target: str, directive: str | Command, by: str, hours: float | None) -> None:
     async with connection:
+        await connection.directory.find(connection.realm, "")  # the nodes that are there say what they can do
         ttl = None if hours is None else timedelta(hours=hours)
-        typer.echo((await connection.direct(target, text, by=by, ttl=ttl)).id)
-        await connection.directory.find(connection.realm, "")
-        if hint := _describe_missing(target, await connection.nodes()):
+        active = await connection.direct(target, directive, by=by, ttl=ttl)
+        typer.echo(active.id)
+        receipts = await connection.receipts(active.id)
+        for receipt in receipts:
+            err.print(f"{receipt.node}: {receipt.status}. {receipt.message}".rstrip(), highlight=False, markup=False)
+        if not receipts and (hint := _describe_missing(target, await connection.nodes())):
             err.print(hint)
 
 

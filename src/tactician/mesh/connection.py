@@ -15,14 +15,14 @@ from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
 from tactician.events.event import new_id
 from tactician.loggers import get_logger
+from tactician.mesh.board import DIRECTIVES, DirectiveBoard
 from tactician.mesh.call import Calls
-from tactician.mesh.directives import DIRECTIVES, DirectiveBoard
 from tactician.mesh.directory import CARDS, Directory
 from tactician.mesh.hops import MeshHops
 from tactician.mesh.messages.bounds import MessageError
 from tactician.mesh.messages.cards import CapabilityCard, CardQuery, NodeCard
 from tactician.mesh.messages.codec import Envelope, MessageCodec
-from tactician.mesh.messages.directives import DirectiveMessage, TopicEvent
+from tactician.mesh.messages.directives import DirectiveMessage, DirectiveReceipt, TopicEvent
 from tactician.mesh.messages.message import QUEUED_WINDOW, MeshMessage
 from tactician.mesh.transports.addresses import open_transport
 from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, TransportError
@@ -47,7 +47,7 @@ class MeshConnection:
         url: address of the transport, see `open_transport`.
         name: name of the client, which replies to requests are addressed to; a random name by default.
         realm: group of nodes under the same administration.
-        key: key of the mesh, or several, newest first, while they are changed: messages are signed with the first.
+        key: key of the mesh, or several while they are changed: messages are signed with all, and accepted with any.
         store: store for values that are too large for a message; all nodes of the mesh need the same. With Kafka, it
             has the leases of messages, too.
         webhook_secrets: secrets by their names, with which a node signs the replies that it posts.
@@ -233,6 +233,15 @@ class MeshConnection:
         self.board.note(directive)
         await self.transport.publish(DIRECTIVES, self.encode(directive))
 
+    async def acknowledge_directive(self, receipt: DirectiveReceipt) -> None:
+        """Tell everybody what a node has done with a directive.
+
+        Raises:
+            TransportError: when the broker does not take it.
+        """
+        self.board.note_receipt(receipt)
+        await self.transport.publish(DIRECTIVES, self.encode(receipt))
+
     @asynccontextmanager
     async def open_subscription(self, pattern: str) -> AsyncIterator[AsyncIterator[TopicEvent]]:
         """Subscribe to topics; once it is entered, no event is missed. See `subscribe`."""
@@ -372,6 +381,8 @@ class MeshConnection:
                         self.directory.note(card)
                     case DirectiveMessage() as directive:
                         self.board.note(directive)
+                    case DirectiveReceipt() as receipt:
+                        self.board.note_receipt(receipt)
                     case CardQuery():
                         for listener in self._who_listeners:
                             listener()

@@ -132,4 +132,4 @@ def _expect_seconds(card: NodeCard) -> float:
     """Return how long a request would take: those before it, and itself."""
     waiting = card.queue_depth + card.running
     rounds = waiting // max(card.max_concurrent, 1) + 1
-    return rounds * (card.seconds_per_request or 0.0) + waiting * 1e-6  # of nodes without figures, the idle one
+    return rounds * (card.seconds_per_request or 0.0) + waiting * 1e-6  # of nodes without figures, the idle node

@@ -163,12 +163,14 @@ class DirectiveReceived(Event):
         target: what it is for.
         sender: the person or rule that directs.
         is_withdrawn: true when it no longer holds.
+        command: name of the command, if it is a command.
     """
 
     directive_id: str
     target: str
     sender: str
     is_withdrawn: bool
+    command: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import timedelta
 
+from tactician.clock import wait_for_event
 from tactician.errors import ConfigurationError
 from tactician.events.event import new_id
+from tactician.mesh.board import describe_directive
 from tactician.mesh.calls.options import MeshCallOptions, check_time
 from tactician.mesh.calls.remote_task import RemoteTaskRunnable
 from tactician.mesh.calls.remote_tools import CapabilityQuery, RemoteTools
 from tactician.mesh.calls.requester import Requester
 from tactician.mesh.calls.ticket import Ticket, submit_request
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.messages.directives import DirectiveMessage
+from tactician.mesh.directives import Command, check_command, write_command
+from tactician.mesh.messages.directives import DirectiveMessage, DirectiveReceipt
 from tactician.mesh.messages.message import MAX_TEXT, Priority
 from tactician.mesh.messages.requests import Delivery, MeshRequest
 from tactician.mesh.shared_memory import Consistency, SharedBackend, SharedMemory
@@ -139,35 +142,73 @@ class Mesh(MeshConnection):
         kept = MemoryStore() if store is None else store
         return SharedMemory(kept, self.realm, name, self.clock, consistency, backend, self.instance)
 
-    async def direct(self, target: str, text: str, *, by: str, ttl: timedelta | None = None) -> Directive:
-        """Give guidance to all work that starts from now on, also at nodes that come later.
+    async def direct(
+        self, target: str, directive: str | Command, *, by: str, ttl: timedelta | None = None
+    ) -> Directive:
+        """Give guidance to all work that starts from now on, or a command to nodes, also to nodes that come later.
 
         Args:
             target: name of a node, or `"capability:prepare-meal"`, `"tag:food"` or `"realm:downtown"`.
-            text: the guidance, which agents read under `## Active Directives`.
+            directive: the guidance, which agents read under `## Active Directives`; or a command of
+                `tactician.mesh.directives`.
             by: the person or rule that directs.
             ttl: time for which it holds; until it is withdrawn, by default.
 
         Raises:
-            ConfigurationError: when the target, the text or the time is not valid.
+            ConfigurationError: when the target, the text or the time is not valid, or the command makes no sense for
+                the nodes that are there.
         """
         check_time("ttl", ttl)
         kind, separator, named = target.partition(":")
         if separator and (kind not in ("capability", "tag", "realm") or not named):
             raise ConfigurationError(f"{target!r} is no target: write a node, 'capability:x', 'tag:x' or 'realm:x'.")
-        if not text.strip() or len(text) > MAX_TEXT or (ttl is not None and ttl <= timedelta(0)):
+        text = directive if isinstance(directive, str) else ""
+        has_text = bool(text.strip()) or not isinstance(directive, str)
+        if not has_text or len(text) > MAX_TEXT or (ttl is not None and ttl <= timedelta(0)):
             raise ConfigurationError(f"A directive has 1 to {MAX_TEXT:,} characters, and a ttl above 0.")
+        command = None if isinstance(directive, str) else write_command(directive)
+        if not isinstance(directive, str):
+            await self._check_command(directive, target)
         now = self.clock.time()
         message = DirectiveMessage(
             id=new_id(),
             target=target,
             sender=by,
             text=text,
+            command=command,
             created_at=now,
             expires_at=None if ttl is None else now + ttl.total_seconds(),
         )
         await self.publish_directive(message)
-        return Directive(message.id, by, text, now, message.expires_at, target)
+        return describe_directive(message)
+
+    async def _check_command(self, command: Command, target: str) -> None:
+        await self.open()
+        cards = [card for card in self.directory.list_cards() if card.is_reached(target)]
+        if cards:
+            tiers = {tier for card in cards for tier in card.tiers}
+            check_command(command, target, tiers, {each.name for card in cards for each in card.capabilities})
+        else:  # for nodes that come later
+            check_command(command, target, None, None)
+
+    async def receipts(self, directive_id: str, *, wait: float = 1.0) -> list[DirectiveReceipt]:
+        """Return which nodes have taken a directive, and which have refused it and why.
+
+        Args:
+            directive_id: id of the directive.
+            wait: seconds to wait until all nodes that it is for have answered.
+        """
+        await self.open()
+        ends_at = self.clock.monotonic() + wait
+        while True:
+            receipts = self.board.list_receipts(directive_id)
+            message, left = self.board.find(directive_id), ends_at - self.clock.monotonic()
+            cards = self.directory.list_cards()
+            nodes = {card.node for card in cards if message is not None and card.is_reached(message.target)}
+            has_all = bool(nodes) and nodes <= {receipt.node for receipt in receipts}
+            if has_all or left <= 0:
+                return receipts
+            await wait_for_event(self.board.is_acknowledged, left, self.clock)
 
     async def withdraw(self, directive_id: str) -> bool:
         """Withdraw a directive; return whether it did hold."""

@@ -39,7 +39,7 @@ class MeshAddress:
         url: address of the broker; when `None`, the mesh of a node of the platform, or else the mesh that the variable
             `TACTICIAN_MESH` names.
         realm: realm of the caller.
-        key_variable: name of the variable that has the keys, newest first and separated by commas.
+        key_variable: name of the variable that has the keys, separated by commas.
     """
 
     url: str | None = None
@@ -69,7 +69,7 @@ class MeshAddress:
 
 
 def read_mesh_keys(variable: str = KEY_VARIABLE) -> list[str]:
-    """Return the keys of a mesh that a variable has, newest first and separated by commas."""
+    """Return the keys of a mesh that a variable has, separated by commas."""
     return [key.strip() for key in os.environ.get(variable, "").split(",") if key.strip()]
 
 

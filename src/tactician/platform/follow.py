@@ -17,7 +17,7 @@ from tactician.guardrails import GuardrailError
 from tactician.platform.enqueue_options import EnqueueOptions
 from tactician.platform.host.feed import EventFeed
 from tactician.platform.platform import Platform
-from tactician.runs import RunCompleted, RunError, RunResult, RunStarted, RunStatus
+from tactician.runs import PendingRequest, RunCompleted, RunError, RunResult, RunStarted, RunStatus
 from tactician.runs.outcomes.suspension import Response
 from tactician.runs.progress.record import RunRecord
 from tactician.runs.progress.store import RunStore
@@ -31,10 +31,19 @@ _ANYBODY: Final = Respondent()
 
 
 def has_rested(record: RunRecord) -> bool:
-    """Return whether a run goes no further by itself: it has ended, is stuck or paused, or waits for an answer."""
+    """Return whether a run goes no further by itself: it has ended, is stuck or paused, or waits for a person.
+
+    A run that waits only for replies of other programs goes on when these come.
+    """
     if record.status is RunStatus.WAITING:
-        return not any(request.is_answered for request in record.header.pending)
+        pending = record.header.pending
+        return not (waits_for_replies(pending) or any(request.is_answered for request in pending))
     return record.status not in (RunStatus.NOT_STARTED, RunStatus.RUNNING)
+
+
+def waits_for_replies(pending: Collection[PendingRequest]) -> bool:
+    """Return whether a run that waits for some requests needs nothing but replies of other programs."""
+    return bool(pending) and not any(request.is_for_people for request in pending)
 
 
 class RunClient:
@@ -146,6 +155,15 @@ class RunClient:
             else:
                 await self.pause(stop)
         return record
+
+    async def wait_for_result(self, run_id: str) -> RunResult[object]:
+        """Return the result of a run once it rests.
+
+        Raises:
+            RunError: when the run has failed, was ended or is stuck.
+            RunNotFoundError: when there is no such run.
+        """
+        return await self._create_result(await self.wait(run_id, asyncio.Event()))
 
     async def pause(self, stop: asyncio.Event) -> None:
         """Wait until it is time to look again at runs that others continue, or `stop` is set."""

@@ -47,7 +47,7 @@ class Worker:
         name: name of the worker as the owner of leases; a random name by default.
         lease: duration of a lease in seconds; it is renewed while the process runs.
         poll: seconds between two claims when there is nothing to do.
-        max_parallel: number of runs at a time.
+        max_parallel: number of runs at a time, or a function that returns the number as it is now.
         find_names: returns the names of the runs that may be claimed now; all that are registered, by default.
         on_rest: called with each run that the worker has continued, as the run was before.
     """
@@ -59,7 +59,7 @@ class Worker:
         name: str | None = None,
         lease: float = DEFAULT_LEASE,
         poll: float = 1.0,
-        max_parallel: int = 1,
+        max_parallel: int | Callable[[], int] = 1,
         find_names: Callable[[], Collection[str]] | None = None,
         on_rest: Callable[[RunRecord], Awaitable[None]] | None = None,
     ) -> None:
@@ -70,6 +70,7 @@ class Worker:
         self._lease = lease
         self._poll = poll
         self._max_parallel = max_parallel
+        self._places = _Places(max_parallel)
         self._excluded: dict[str, float] = {}
         self._clock = platform.services.clock
         self._monotonic = self._clock.monotonic
@@ -79,6 +80,7 @@ class Worker:
     def wake(self) -> None:
         """Let the worker look for runs at once, and not only after `poll` seconds."""
         self._woken.set()
+        self._places.look_again()
 
     async def run_once(self) -> bool:
         """Claim a run and continue it as far as it can go. Return whether there was any."""
@@ -101,7 +103,7 @@ class Worker:
 
     async def _run_until(self, stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
-            places = asyncio.Semaphore(self._max_parallel)
+            places = self._places = _Places(self._max_parallel)
             while not stop.is_set():
                 await places.acquire()
                 claimed = None if stop.is_set() else await self._claim()
@@ -196,3 +198,25 @@ class Worker:
 
     def _exclude(self, run_id: str) -> None:
         self._excluded[run_id] = self._monotonic() + _POLLS * self._poll
+
+
+class _Places:
+    """Places for runs, whose number may change while all are taken."""
+
+    def __init__(self, number: int | Callable[[], int]) -> None:
+        self._find_number = number if callable(number) else lambda: number
+        self._taken = 0
+        self._freed = asyncio.Event()
+
+    async def acquire(self) -> None:
+        while self._taken >= self._find_number():
+            self._freed.clear()
+            await self._freed.wait()
+        self._taken += 1
+
+    def release(self) -> None:
+        self._taken -= 1
+        self._freed.set()
+
+    def look_again(self) -> None:
+        self._freed.set()

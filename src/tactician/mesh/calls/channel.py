@@ -233,7 +233,7 @@ class MeshChannel:
         """End a call whose reply has not come in time.
 
         Raises:
-            RequestTimeoutError: unless the progress so far is wanted.
+            RequestTimeoutError: unless the caller takes the progress so far.
         """
         late = self._options.late
         if late != "background":

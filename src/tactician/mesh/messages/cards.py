@@ -111,6 +111,15 @@ class NodeCard(MeshMessage):
     schedules: Annotated[tuple[ScheduleCard, ...], Field(max_length=MAX_NAMES)] = ()
     topics: Names = ()
 
+    def is_reached(self, target: str) -> bool:
+        """Return whether a directive for a target is for the node, or for what it offers."""
+        if target in (self.node, f"realm:{self.realm}"):
+            return True
+        return any(
+            target == f"capability:{each.name}" or target in {f"tag:{tag}" for tag in each.tags}
+            for each in self.capabilities
+        )
+
 
 class CardQuery(MeshMessage):
     """Question who is there: every node publishes its card at once.

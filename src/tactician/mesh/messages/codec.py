@@ -79,7 +79,7 @@ class MessageCodec:
 
     Args:
         source: name of the node or client that sends.
-        keys: keys of the mesh, newest first; messages are not signed without one.
+        keys: keys of the mesh; without keys, messages are not signed.
         clock: the time.
     """
 

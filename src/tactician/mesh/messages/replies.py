@@ -139,7 +139,7 @@ class StatusReport(MeshMessage):
         node: the node that was asked.
         status: the state; `"unknown"` for a request that the node has never seen.
         position: number of requests that will be started before it, while it waits.
-        expected_end: time of the reply, if it can be told.
+        expected_end: time of the reply, if measured.
         reply: the reply, once there is one.
         waits_for: what people are asked before the work continues.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from tactician.errors import ConfigurationError
@@ -14,17 +15,19 @@ SIGNATURE: Final = "signature"
 KEY_ID: Final = "keyid"
 SHORTEST_KEY: Final = 16
 """Characters of the shortest key."""
+MOST_KEYS: Final = 4
+"""Number of keys of a mesh while they are changed."""
 
 
 class MessageSigner:
     """Signer of messages.
 
     Args:
-        keys: keys of the mesh. The first signs; messages that are signed with any of them are accepted, so that keys
-            can be changed one node after the other.
+        keys: keys of the mesh. A message is signed with all, and accepted when any of its signatures is by a key of
+            the mesh, so that programs change their keys in any order.
 
     Raises:
-        ConfigurationError: when a key is too short.
+        ConfigurationError: when a key is too short, or there are too many.
     """
 
     def __init__(self, keys: Sequence[str] = ()) -> None:
@@ -32,6 +35,8 @@ class MessageSigner:
             raise ConfigurationError(
                 f"A mesh key has fewer than {SHORTEST_KEY} characters. Make one with: openssl rand -hex 32"
             )
+        if len(keys) > MOST_KEYS:
+            raise ConfigurationError(f"A mesh has at most {MOST_KEYS} keys at a time, and only while they are changed.")
         self._keys = {_name_key(key): key.encode() for key in keys}
 
     def __repr__(self) -> str:
@@ -43,13 +48,13 @@ class MessageSigner:
         return bool(self._keys)
 
     def sign(self, event: JsonObject) -> None:
-        """Add the signature to a message."""
+        """Add the signatures to a message."""
         if self._keys:
-            event[KEY_ID], key = next(iter(self._keys.items()))
-            event[SIGNATURE] = _compute(key, event)
+            event[KEY_ID] = ",".join(self._keys)
+            event[SIGNATURE] = ",".join(_compute(key, event) for key in self._keys.values())
 
     def verify(self, event: JsonObject) -> None:
-        """Check the signature of a message, and remove it.
+        """Check the signatures of a message, and remove them.
 
         Raises:
             MessageError: when the message is not signed with a key of the mesh.
@@ -60,10 +65,16 @@ class MessageSigner:
             return
         if not isinstance(signature, str):
             raise MessageError("The message is not signed, and this mesh has a key.", reason="not_allowed")
-        key = self._keys.get(str(event.get(KEY_ID)))
-        if key is None or not hmac.compare_digest(_compute(key, event).encode(), signature.encode("utf-8", "replace")):
+        signatures = zip(str(event.get(KEY_ID)).split(","), signature.split(","), strict=False)
+        if not any(self._is_valid(event, key_id, each) for key_id, each in islice(signatures, MOST_KEYS)):
             raise MessageError("The message is not signed with a key of this mesh.", reason="not_allowed")
         del event[KEY_ID]
+
+    def _is_valid(self, event: JsonObject, key_id: str, signature: str) -> bool:
+        key = self._keys.get(key_id)
+        return key is not None and hmac.compare_digest(
+            _compute(key, event).encode(), signature.encode("utf-8", "replace")
+        )
 
 
 def _name_key(key: str) -> str:

@@ -11,7 +11,9 @@ from tactician.events.bus import EventEmitter
 from tactician.loggers import get_logger
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.events import DirectiveReceived
-from tactician.mesh.messages.directives import DirectiveMessage
+from tactician.mesh.messages.directives import DirectiveMessage, DirectiveReceipt
+from tactician.mesh.messages.message import MAX_TEXT
+from tactician.mesh.nodes.control import NodeControl
 from tactician.mesh.nodes.offer import Offer
 from tactician.mesh.retention import DIRECTIVES
 from tactician.mesh.transports.transport import TransportError
@@ -29,12 +31,23 @@ class NodeDirectives:
         node: name of the node.
         platform: the platform, whose store keeps them.
         mesh: the connection.
+        control: the control of the node.
+        on_command: called with each command that the node follows, and each that is withdrawn.
     """
 
-    def __init__(self, node: str, platform: Platform, mesh: MeshConnection) -> None:
+    def __init__(
+        self,
+        node: str,
+        platform: Platform,
+        mesh: MeshConnection,
+        control: NodeControl,
+        on_command: Callable[[DirectiveMessage], None],
+    ) -> None:
         self._node = node
         self._platform = platform
         self._mesh = mesh
+        self._control = control
+        self._on_command = on_command
         self._end: Callable[[], None] | None = None
 
     async def start(self) -> None:
@@ -54,14 +67,28 @@ class NodeDirectives:
 
     def find(self, offer: Offer) -> list[Directive]:
         """Return the directives that hold for the work of an offer."""
-        targets = {self._node, f"realm:{self._mesh.realm}", f"capability:{offer.name}"}
-        return self._mesh.board.list_active(targets.union(f"tag:{tag}" for tag in offer.tags))
+        return self._mesh.board.list_guidance(self._control.find_targets(offer))
 
     async def send_on(self) -> None:
         """Send on all directives, for a node or a client that has just come."""
         for message in self._mesh.board.list_messages():
             with suppress(TransportError):
                 await self._mesh.publish_directive(message)
+            await self._acknowledge(message)
+
+    async def _acknowledge(self, message: DirectiveMessage) -> None:
+        """Tell whether the node follows a directive that is for it."""
+        if message.is_withdrawn or not self._control.reaches(message.target):
+            return
+        problem = self._control.find_problem(message)
+        receipt = DirectiveReceipt(
+            directive_id=message.id,
+            node=self._node,
+            status="applied" if problem is None else "refused",
+            message=(problem or "")[:MAX_TEXT],
+        )
+        with suppress(TransportError):
+            await self._mesh.acknowledge_directive(receipt)
 
     def _take(self, message: DirectiveMessage) -> None:
         emitter = EventEmitter(self._platform.services.bus, "", (self._node,), self._mesh.clock)
@@ -71,11 +98,15 @@ class NodeDirectives:
             target=message.target,
             sender=message.sender,
             is_withdrawn=message.is_withdrawn,
+            command=None if message.command is None else message.command.action,
         )
+        if message.command is not None and self._control.reaches(message.target):
+            self._on_command(message)
+        self._mesh.spawn(self._acknowledge(message))
         self._mesh.spawn(self._save(message))
 
     async def _save(self, message: DirectiveMessage) -> None:
-        """Save a directive, in the place of the one that it withdraws."""
+        """Save a directive, in the place of the directive that it withdraws."""
         store, body = self._platform.store, message.model_dump_json(by_alias=True, exclude_defaults=True)
         try:
             await store.delete(DIRECTIVES, message.id)

@@ -1,4 +1,4 @@
-"""Messages that a node holds until their replies are sent, so that another instance takes them if this one dies."""
+"""Messages that a node holds until their replies are sent, which another instance takes if this instance dies."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from tactician.mesh.messages.replies import (
     StatusReport,
 )
 from tactician.mesh.messages.requests import MAX_HOPS, Cancellation, MeshRequest, StatusQuery
+from tactician.mesh.nodes.control import NodeControl
 from tactician.mesh.nodes.ledger import RequestLedger
 from tactician.mesh.nodes.load import POINTS, NodeLoad
 from tactician.mesh.nodes.offer import OfferedInput, OfferedRunnable
@@ -51,7 +52,7 @@ class Intake:
         load: the load of the instance.
         reporter: the reporter of the runs.
         queue: what waits at all instances.
-        queue_limit: number of requests that may wait.
+        control: the control of the node.
         is_draining: returns whether the node takes nothing new.
         wake: lets the worker look for runs at once.
     """
@@ -67,7 +68,7 @@ class Intake:
         reporter: RunReporter,
         queue: SharedQueue,
         *,
-        queue_limit: int,
+        control: NodeControl,
         is_draining: Callable[[], bool],
         wake: Callable[[], None],
     ) -> None:
@@ -79,7 +80,7 @@ class Intake:
         self._load = load
         self._reporter = reporter
         self._queue = queue
-        self._queue_limit = queue_limit
+        self._control = control
         self._is_draining = is_draining
         self._client = RunClient(platform, wake=wake, name=node)
         self._clock = mesh.clock
@@ -169,12 +170,16 @@ class Intake:
             self._offers[request.capability],
             work_input,
             idempotency_key=request.run_key,
-            priority=POINTS[request.priority],
+            priority=self._count_points(request),
             deadline=None if request.deadline is None else datetime.fromtimestamp(request.deadline, UTC),
             user=None if request.user is None else request.user.restore(),
             budget=_read_budget(request),
             trace_parent=trace_parent,
         )
+
+    def _count_points(self, request: MeshRequest) -> int:
+        """Return the priority of the run of a request: minutes of waiting."""
+        return POINTS[request.priority] + self._control.weigh(self._offers[request.capability].offer)
 
     async def _accept(self, request: MeshRequest, trace_parent: str | None) -> None:
         """Accept a request: it is in the ledger, and the caller knows its position, before its run can start."""
@@ -182,7 +187,8 @@ class Intake:
         entry = await self._ledger.add(request, trace_parent, now)
         position = self._load.find_position(request.run_key)
         if position is None and not self._load.is_running(request.run_key):
-            position = self._load.enqueue(request.run_key, request.capability, request.priority, entry.accepted_at)
+            points = self._count_points(request)
+            position = self._load.enqueue(request.run_key, request.capability, points, entry.accepted_at)
         if request.reply_to is not None:
             acceptance = RequestAcceptance(
                 request_id=request.id,
@@ -208,7 +214,7 @@ class Intake:
             return RequestRejection(
                 reason="not_allowed", message=f"{request.sender} may not ask {self._node} for {request.capability}."
             )
-        if not offer.is_enabled:
+        if not self._control.is_enabled(offer):
             return RequestRejection(reason="disabled", message=f"{request.capability} is disabled at {self._node}.")
         if request.version not in (None, offer.version):
             message = f"{self._node} offers {request.capability} in the version {offer.version}."
@@ -223,7 +229,7 @@ class Intake:
     def _find_overload(self, request: MeshRequest) -> RequestRejection | None:
         depth = self._load.depth
         expected = self._load.expect_end(depth)
-        if depth >= self._queue_limit:
+        if depth >= self._control.queue_limit:
             seconds = self._load.seconds_per_request
             return RequestRejection(
                 reason="at_capacity",

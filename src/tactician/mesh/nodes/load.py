@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right, insort
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, TypedDict
 
 from tactician.clock import Clock
@@ -31,18 +31,23 @@ class NodeLoad:
     """Requests of an instance of a node that wait for their work, or are worked on.
 
     Args:
-        max_concurrent: number of requests that are worked on at once.
+        find_max_concurrent: returns the number of requests that are worked on at once.
         clock: the time.
     """
 
-    def __init__(self, max_concurrent: int, clock: Clock) -> None:
-        self.max_concurrent = max_concurrent
+    def __init__(self, find_max_concurrent: Callable[[], int], clock: Clock) -> None:
+        self._find_max_concurrent = find_max_concurrent
         self._clock = clock
         self._waiting: dict[str, tuple[float, str, float]] = {}
         self._ranks: list[float] = []
         self._running: dict[str, tuple[float, str, asyncio.Task[object] | None]] = {}
         self._by_capability: Counter[str] = Counter()
         self._seconds: deque[float] = deque(maxlen=_MEASURED)
+
+    @property
+    def max_concurrent(self) -> int:
+        """Number of requests that are worked on at once."""
+        return self._find_max_concurrent()
 
     @property
     def depth(self) -> int:
@@ -63,9 +68,9 @@ class NodeLoad:
         """Return how many requests for a capability are worked on."""
         return self._by_capability[capability]
 
-    def enqueue(self, run_key: str, capability: str, priority: Priority, since: float) -> int:
+    def enqueue(self, run_key: str, capability: str, points: int, since: float) -> int:
         """Add a request that waits, and return how many are started before it."""
-        rank = since - POINTS[priority] * AGEING / 30
+        rank = since - points * AGEING / 30
         position = bisect_right(self._ranks, rank)
         if run_key not in self._waiting:
             self._waiting[run_key] = rank, capability, since
@@ -78,7 +83,7 @@ class NodeLoad:
         self._ranks = sorted(rank for rank, _, _ in waiting.values())
 
     def find_position(self, run_key: str) -> int | None:
-        """Return how many requests are started before one that waits; `None` for any other."""
+        """Return how many requests are started before a request that waits; `None` for any other."""
         entry = self._waiting.get(run_key)
         return None if entry is None else max(0, bisect_right(self._ranks, entry[0]) - 1)
 

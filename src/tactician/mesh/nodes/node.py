@@ -18,16 +18,20 @@ from tactician.errors import ConfigurationError
 from tactician.events.bus import EventEmitter
 from tactician.events.event import new_id
 from tactician.grammar import add_article
+from tactician.llm import LlmOptions
 from tactician.mesh.connection import MeshConnection
+from tactician.mesh.directives import Drain
 from tactician.mesh.events import NodeMeasured
 from tactician.mesh.messages.cards import CapabilityCard, NodeCard
+from tactician.mesh.messages.directives import DirectiveMessage
+from tactician.mesh.nodes.control import NodeControl
 from tactician.mesh.nodes.delivery import ReplyDelivery
 from tactician.mesh.nodes.directives import NodeDirectives
 from tactician.mesh.nodes.held import HeldMessages
 from tactician.mesh.nodes.inbox import NodeInbox
 from tactician.mesh.nodes.intake import Intake
 from tactician.mesh.nodes.ledger import RequestLedger
-from tactician.mesh.nodes.load import NodeFigures, NodeLoad
+from tactician.mesh.nodes.load import POINTS, NodeFigures, NodeLoad
 from tactician.mesh.nodes.lost_replies import LostReplies
 from tactician.mesh.nodes.offer import Offer, OfferedRunnable
 from tactician.mesh.nodes.own_work import OwnWork
@@ -93,11 +97,12 @@ class Node:
         self._platform, self._mesh = platform, mesh
         self._offers: dict[str, OfferedRunnable] = {}
         self._ledger = RequestLedger(platform.store, name)
-        self._load = NodeLoad(self._settings.max_concurrent, mesh.clock)
+        self._control = NodeControl(name, mesh, self._offers, self._settings)
+        self._load = NodeLoad(lambda: self._control.max_concurrent, mesh.clock)
         self._held = HeldMessages(mesh.transport, self._settings.lease.total_seconds(), mesh.clock)
         delivery = ReplyDelivery(mesh, allows_private=self._settings.allows_private_webhooks)
         self._reporter = RunReporter(name, platform, mesh, self._ledger, self._load, delivery)
-        self._directives = NodeDirectives(name, platform, mesh)
+        self._directives = NodeDirectives(name, platform, mesh, self._control, self._follow)
         self._work = self._create_work()
         self._intake = self._create_intake()
         self._inbox = self._create_inbox()
@@ -107,6 +112,7 @@ class Node:
         self._subscriptions = NodeSubscriptions(name, platform, mesh, self._own_work, self._intake)
         self._stopped = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self._started_at = mesh.clock.time()
 
     def _create_work(self) -> NodeWork:
         return NodeWork(
@@ -121,6 +127,7 @@ class Node:
             self._held,
             WithdrawalSender(self._mesh, self._platform.store, self.queue, self.instance),
             self._directives,
+            self._control,
             self._settings.lease.total_seconds(),
         )
 
@@ -138,7 +145,7 @@ class Node:
             self._load,
             self._reporter,
             queue,
-            queue_limit=self._settings.queue_limit,
+            control=self._control,
             is_draining=lambda: self.state is not NodeState.READY,
             wake=self._work.wake,
         )
@@ -170,7 +177,8 @@ class Node:
     @property
     def capabilities(self) -> tuple[CapabilityCard, ...]:
         """The capabilities that the node offers."""
-        return tuple(offered.offer.card() for offered in self._offers.values() if offered.offer.is_public)
+        offers = (offered.offer for offered in self._offers.values())
+        return tuple(offer.card(is_enabled=self._control.is_enabled(offer)) for offer in offers if offer.is_public)
 
     @property
     def queue(self) -> str:
@@ -279,13 +287,15 @@ class Node:
 
         Raises:
             TransportError: when the broker cannot be reached.
+            ConfigurationError: when the platform has no model of a tier.
         """
+        self._check_tiers()
         await self._mesh.open()
         for entry in await self._ledger.list_open():
             request = entry.request
-            self._load.enqueue(request.run_key, request.capability, request.priority, entry.accepted_at)
+            self._load.enqueue(request.run_key, request.capability, POINTS[request.priority], entry.accepted_at)
         await self._directives.start()
-        self.state = NodeState.READY
+        self.state, self._started_at = NodeState.READY, self._mesh.clock.time()
         self._mesh.on_question(self._announce_soon)
         self._mesh.attach(self.queue, self._platform.store)
         self._platform.services.find(OpenMeshes).add(self._mesh)
@@ -306,6 +316,13 @@ class Node:
         )
         self._tasks = [asyncio.create_task(work) for work in upkeep]
         await self._announce()
+
+    def _check_tiers(self) -> None:
+        for tier, model in (self._settings.tiers or {}).items():
+            try:
+                self._platform.services.models.resolve(LlmOptions.of(model))
+            except ConfigurationError as error:
+                raise ConfigurationError(f"{self.name}: the tier {tier!r}: {error}") from error
 
     async def run(self) -> None:
         """Take requests until the node is drained, by `drain` or SIGTERM."""
@@ -357,7 +374,7 @@ class Node:
             queue_depth=self._load.depth,
             running=self._load.running,
             max_concurrent=self._load.max_concurrent,
-            queue_limit=self._settings.queue_limit,
+            queue_limit=self._control.queue_limit,
             seconds_per_request=self._load.seconds_per_request,
             is_shareable=self._settings.shareable,
             sent_at=self._mesh.clock.time(),
@@ -367,12 +384,21 @@ class Node:
         )
 
     async def _announce(self) -> None:
-        """Publish the card; one that the broker does not take is followed by another."""
+        """Publish the card; a card that the broker does not take is followed by another."""
         EventEmitter(self._platform.services.bus, "", (self.name,), self._mesh.clock).emit(
             NodeMeasured, node=self.name, instance=self.instance, **self.measure()
         )
         with suppress(TransportError):
             await self._mesh.publish_card(self.card())
+
+    def _follow(self, message: DirectiveMessage) -> None:
+        """Let a command take effect at once."""
+        is_drain = message.command is not None and message.command.action == Drain.__name__
+        if is_drain and not message.is_withdrawn and message.created_at >= self._started_at:
+            self._mesh.spawn(self.drain())
+            return
+        self._work.wake()
+        self._mesh.spawn(self._announce())
 
     def _announce_soon(self) -> None:
         """Answer who is there, and what they have to know."""

@@ -103,7 +103,7 @@ class Offer:
             is_public=is_public,
         )
 
-    def card(self) -> CapabilityCard:
+    def card(self, *, is_enabled: bool) -> CapabilityCard:
         """Return the card of the capability."""
         return CapabilityCard(
             name=self.name,
@@ -113,7 +113,7 @@ class Offer:
             input_schema=self.input_schema,
             output_schema=self.output_schema,
             version=self.version,
-            is_enabled=self.is_enabled,
+            is_enabled=is_enabled,
             is_idempotent=self.is_idempotent,
         )
 

@@ -7,21 +7,25 @@ from collections.abc import Mapping
 
 from tactician.clock import pause, wait_for_event
 from tactician.errors import StoreError
+from tactician.llm import LanguageModel
 from tactician.loggers import get_logger
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.events import RequestStarted
+from tactician.mesh.nodes.control import NodeControl
 from tactician.mesh.nodes.directives import NodeDirectives
 from tactician.mesh.nodes.held import HeldMessages
 from tactician.mesh.nodes.ledger import RequestLedger
 from tactician.mesh.nodes.load import NodeLoad
-from tactician.mesh.nodes.offer import OfferedInput, OfferedRunnable
+from tactician.mesh.nodes.offer import Offer, OfferedInput, OfferedRunnable
 from tactician.mesh.nodes.progress import ProgressReporter
 from tactician.mesh.nodes.reporter import RunReporter
+from tactician.mesh.nodes.tiers import create_tiered
 from tactician.mesh.nodes.withdrawals import WithdrawalSender
 from tactician.mesh.transports.transport import TransportError
 from tactician.platform import Platform, Worker
 from tactician.prompts.contributors import ActiveDirectives
 from tactician.runs import RunContext
+from tactician.runs.context.services import ModelFilter
 from tactician.runs.progress.record import RunRecord
 
 _SWEEP_EVERY = 2.0
@@ -44,6 +48,7 @@ class NodeWork:
         held: the messages that are held until their replies are sent.
         withdrawals: the sender of cancellations for callers that were killed.
         directives: the directives of the node.
+        control: the control of the node.
         lease: seconds for which a run is claimed.
     """
 
@@ -60,6 +65,7 @@ class NodeWork:
         held: HeldMessages,
         withdrawals: WithdrawalSender,
         directives: NodeDirectives,
+        control: NodeControl,
         lease: float,
     ) -> None:
         self._node = node
@@ -73,11 +79,12 @@ class NodeWork:
         self._held = held
         self._withdrawals = withdrawals
         self._directives = directives
+        self._control = control
         self._worker = Worker(
             platform,
             name=f"{node}-{instance}",
             lease=lease,
-            max_parallel=load.max_concurrent,
+            max_parallel=lambda: load.max_concurrent,
             find_names=self._find_names,
             on_rest=self._report,
         )
@@ -108,9 +115,23 @@ class NodeWork:
         context.emit(RequestStarted, request_id=request["id"], capability=capability, node=self._node)
         offer = self._offers[capability].offer
         context = context.inside({ActiveDirectives: ActiveDirectives(lambda: self._directives.find(offer))})
+        if self._control.has_tiers:
+            context = context.inside({ModelFilter: self._create_filter(offer, context)})
         if (reply_to := request.get("reply_to")) is None:
             return context
         return context.with_listeners(ProgressReporter(self._mesh, self._node, request["id"], reply_to))
+
+    def _create_filter(self, offer: Offer, context: RunContext) -> ModelFilter:
+        """Return the filter by which each call to a model goes to the model of the tier."""
+        begun, earlier = self._control.find_tier(offer), context.find(ModelFilter)
+
+        def choose() -> str | None:
+            return self._control.find_tier(offer, begun, is_running=True)
+
+        def wrap(model: LanguageModel) -> LanguageModel:
+            return create_tiered(model if earlier is None else earlier.wrap(model), choose, context.models)
+
+        return ModelFilter(wrap)
 
     def note_failure(self, run_key: str, error: Exception) -> None:
         """Note the error with which the work on a request has failed."""
@@ -147,11 +168,14 @@ class NodeWork:
             _logger.warning("%s: a reply is sent later: %s", self._node, error)
 
     def _find_names(self) -> list[str]:
-        """Return the names of runs that may start: no capability exceeds its bound."""
+        """Return the names of runs that may start: no capability exceeds its bound or is paused."""
         full = {
             offered.name
             for offered in self._offers.values()
-            if (bound := offered.offer.max_concurrent) is not None
-            and self._load.count_running(offered.offer.name) >= bound
+            if (
+                (bound := offered.offer.max_concurrent) is not None
+                and self._load.count_running(offered.offer.name) >= bound
+            )
+            or self._control.is_paused(offered.offer)
         }
         return [name for name in self._platform.run_names if name not in full]

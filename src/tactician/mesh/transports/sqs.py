@@ -85,7 +85,7 @@ class SqsTransport(Transport):
         await self._stack.aclose()
 
     async def send(self, queue: str, body: bytes) -> None:
-        """Put a message into a queue. One to a process that has ended is dropped."""
+        """Put a message into a queue. A message to a process that has ended is dropped."""
         url = await self._find_url(queue, creates=not queue.startswith(PRIVATE))
         if url is None:
             return

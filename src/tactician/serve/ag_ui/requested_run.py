@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from hashlib import sha256
 from typing import Final
 
@@ -14,7 +15,8 @@ from tactician.conversation import ChatUser
 from tactician.errors import AgentNotFoundError, ResponseError, RunNotFoundError, TacticianError
 from tactician.events import Event
 from tactician.people.person import Person
-from tactician.runs import PendingRequest, RunContext, Runnable, RunResult
+from tactician.platform.follow import waits_for_replies
+from tactician.runs import PendingRequest, RunCompleted, RunContext, Runnable, RunResult
 from tactician.runs.life.creation import CallerTools, RunKey
 from tactician.runs.outcomes.suspension import Response
 from tactician.runs.progress.record import REQUEST_KIND, RunRecord
@@ -67,6 +69,9 @@ class RequestedRun:
             stream = self._server.runs.start_or_follow(self._key, lambda: self._begin(translator), translator.come_late)
         async with aclosing(stream) as events:
             async for event in events:
+                if isinstance(event, RunCompleted) and waits_for_replies(event.result.pending):
+                    yield replace(event, result=await self._server.runs.wait_for_result(event.result.run_id))
+                    return
                 yield event
 
     def _begin(self, translator: EventTranslator) -> AsyncGenerator[Event]:

@@ -19,6 +19,7 @@ from tactician.agents import BaseRunnable
 from tactician.context_format import write_json
 from tactician.errors import ResponseError, RunNotFoundError, TacticianError
 from tactician.platform import Platform
+from tactician.platform.follow import RunClient, waits_for_replies
 from tactician.runs import PendingRequest, RunContext, RunResult, RunStatus
 from tactician.runs.outcomes.suspension import Response
 from tactician.runs.progress.record import REQUEST_KIND, RunRecord
@@ -260,11 +261,20 @@ class ClientRuns:
                 return write_error(f"{entry.runnable.name} is paused, as the run {result.run_id}.")
             if result.status is not RunStatus.WAITING:
                 return result
+            if waits_for_replies(result.pending):
+                result = await self._wait_for_replies(entry, result.run_id, caller)
+                continue
             asked = await self._ask(entry, result.run_id, result.pending, caller)
             if not isinstance(asked, RunResult):
                 return asked
             result = asked
         return self._write_waiting(result.run_id, result.pending, f"It has asked {MOST_ROUNDS} times.")
+
+    async def _wait_for_replies(self, entry: RunEntry, run_id: str, caller: Caller) -> RunResult[object]:
+        """Return the result of a run that other programs continue with their replies."""
+        caller.run_id = run_id
+        client = RunClient(self._platform, wake=lambda: None)
+        return await self._run(lambda _: client.wait_for_result(run_id), caller, entry)
 
     async def _ask(
         self, entry: RunEntry, run_id: str, pending: Sequence[PendingRequest], caller: Caller

@@ -256,8 +256,9 @@ def _name_status(record: RunRecord, caller: Caller) -> str:
 def _describe_task(record: RunRecord, status: str) -> TaskResult:
     started = record.header.started_at or record.updated_at
     waiting = record.status is RunStatus.WAITING and status == "working"
-    prompts = mask_secrets(list_prompts(record.header.pending))
-    message: TaskResult = {"statusMessage": f"It waits for a person: {prompts}"}
+    pending = record.header.pending
+    whom = "waits for a person: " if any(request.is_for_people for request in pending) else ""
+    message: TaskResult = {"statusMessage": f"It {whom}{mask_secrets(list_prompts(pending))}"}
     return {
         "taskId": record.run_id,
         "status": status,

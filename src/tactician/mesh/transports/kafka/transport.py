@@ -198,7 +198,7 @@ class KafkaTransport(Transport):
 
 
 def _read_id(message: Message) -> str:
-    """Return the id of a message; one that another program has sent has its place."""
+    """Return the id of a message; a message of another program has its place."""
     value = dict(cast("list[tuple[str, bytes]]", message.headers() or [])).get(_ID)
     if isinstance(value, bytes) and value.isalnum() and len(value) <= _LONGEST_ID:
         return value.decode()

@@ -101,7 +101,7 @@ class SocketEndpoint:
             try:
                 await web.TCPSite(self._runner, host, port).start()
             except OSError:
-                continue  # of another machine, or of another program of this one
+                continue  # of another machine or program
             return host, port
         listed = ", ".join(f"{host}:{port}" for host, port in self._places)
         raise TransportError(

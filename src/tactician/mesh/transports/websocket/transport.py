@@ -32,12 +32,12 @@ _NEWS_LAST: Final = 60.0
 class SocketTransport(Transport):
     """Transport over WebSockets, without a broker.
 
-    Each program connects to all addresses. One that receives from the queue of a node listens at the first address
+    Each program connects to all addresses. A receiver from the queue of a node listens at the first address
     that is free on its machine. A message stays with its sender until a receiver has acknowledged it.
 
     Args:
-        url: the addresses of the nodes, separated by commas; `?listen=0.0.0.0:7000` names another one to listen at.
-        keys: keys of the mesh, newest first.
+        url: the addresses of the nodes, separated by commas; `?listen=0.0.0.0:7000` names another address to listen at.
+        keys: keys of the mesh.
         label: the addresses, without options.
 
     Raises:
