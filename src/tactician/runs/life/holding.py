@@ -1,30 +1,42 @@
-"""Leases of runs in a store: a run is held here while it continues, and anybody may kill it meanwhile."""
+"""Leases of runs in a store: a run is claimed, held here while it continues, and may be killed meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from tactician.cancellation import run_to_completion
 from tactician.clock import pause
-from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError, StoreError
+from tactician.errors import (
+    AlreadyAnsweredError,
+    LeaseLostError,
+    RunConflictError,
+    RunNotFoundError,
+    StoredStateError,
+    StoreError,
+)
 from tactician.runs.context.context import RunContext
+from tactician.runs.context.services import Services
 from tactician.runs.outcomes.errors import RunKilledError
 from tactician.runs.outcomes.result import RunResult
 from tactician.runs.outcomes.status import RunStatus
 from tactician.runs.progress.record import RunRecord
 from tactician.runs.progress.store import RunStore
+from tactician.runs.requests.respondents import create_answered_error, find_answered
 from tactician.stores import DocumentStore
 from tactician.stores.checks import escape_invalid
 from tactician.stores.document import Lease
 from tactician.stores.lease_heartbeat import LEASE_HEARTBEAT, HeldLease
 
+T = TypeVar("T")
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
 _KILL_ATTEMPTS: Final = 20
+_PAUSES: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+"""Seconds between attempts to claim a run: the person who was first holds it before the answer is in the store."""
 
 
 class LeaseTime:
@@ -255,3 +267,63 @@ async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
             await save_withdrawals(store, record.header.pending)
             return True
     raise RunConflictError(f"{run_id} changes too fast to be killed: try again")
+
+
+async def claim_to_answer(
+    claim: Callable[[], Awaitable[T]], run_id: str, request_ids: Collection[str], services: Services
+) -> T:
+    """Return what a claim of a run returns. While somebody else holds the run, try a few times.
+
+    Args:
+        claim: the claim, which raises a `RunConflictError` while somebody else holds the run.
+        run_id: the id of the run.
+        request_ids: the ids of the requests to answer.
+        services: the store and the clock.
+
+    Raises:
+        AlreadyAnsweredError: when one of the requests has an answer.
+        RunConflictError: when somebody else still holds the run, or it has ended.
+    """
+    for seconds in _PAUSES:
+        try:
+            return await claim()
+        except AlreadyAnsweredError:
+            raise
+        except RunConflictError:
+            if not await _can_be_answered(run_id, request_ids, services):
+                raise
+        await services.clock.sleep(seconds)
+    return await claim()
+
+
+async def _can_be_answered(run_id: str, request_ids: Collection[str], services: Services) -> bool:
+    record = await check_unanswered(run_id, request_ids, services)
+    if record is None or not request_ids or record.status.is_terminal:
+        return False
+    return {*request_ids} <= {request.id for request in record.header.pending}
+
+
+def check_first(record: RunRecord, request_ids: Collection[str]) -> None:
+    """Check that a run keeps no answer to any of these requests: the first answer counts, until a run fails with it.
+
+    Raises:
+        AlreadyAnsweredError: when it keeps an answer to one of them.
+    """
+    kept = [request.id for request in record.header.pending if request.is_answered and request.id in request_ids]
+    if kept and record.header.failure is None:
+        raise create_answered_error(record.run_id, kept)
+
+
+async def check_unanswered(run_id: str, request_ids: Collection[str], services: Services) -> RunRecord | None:
+    """Check that a run has taken no answer to any of these requests, and return its record, if there is one.
+
+    Raises:
+        AlreadyAnsweredError: when one of them has an answer.
+    """
+    runs = RunStore(services.store)
+    if (record := await runs.load(run_id)) is None or not request_ids:
+        return record
+    state = await runs.load_state(record)
+    if answered := find_answered(state.tree, request_ids):
+        raise create_answered_error(run_id, answered)
+    return record
