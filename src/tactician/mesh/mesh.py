@@ -76,6 +76,7 @@ class Mesh(MeshConnection):
         fresh: bool = False,
         priority: Priority = Priority.NORMAL,
         deadline: timedelta | None = None,
+        must_meet_deadline: bool = False,
         version: str | None = None,
         accept_within: float = 10.0,
     ) -> Ticket:
@@ -90,6 +91,7 @@ class Mesh(MeshConnection):
             fresh: true to do the work again for an id that was used before.
             priority: rank among the requests that wait.
             deadline: time from now by which the reply is needed.
+            must_meet_deadline: true to be refused at once when the node does not expect to meet the deadline.
             version: version of the capability that is needed.
             accept_within: seconds to wait for the acceptance.
 
@@ -110,6 +112,7 @@ class Mesh(MeshConnection):
             delivery=deliver,
             priority=priority,
             deadline=None if deadline is None else self.clock.time() + deadline.total_seconds(),
+            must_meet_deadline=must_meet_deadline or None,
             version=version,
             attempt=new_id() if fresh else None,
             reply_to=self.reply_queue,
