@@ -18,7 +18,7 @@ from tactician.llm import Features, ModelRequest, ModelResponse, Text, ToolCall
 from tactician.llm.model import Delta
 from tactician.llm.usage import NO_USAGE
 from tactician.platform import Worker
-from tactician.runs.life.durable import LeaseTime
+from tactician.runs.life.holding import LeaseTime
 from tactician.stores import DocumentStore, open_store
 from tactician.testing import ScriptedModel
 

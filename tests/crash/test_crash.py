@@ -13,7 +13,7 @@ from time import monotonic
 
 import pytest
 
-from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.life.holding import DEFAULT_LEASE
 from tests.crash.fleet import LEASE, LOST
 from tests.crash.kinds import ASSEMBLY, BOSS, CLERK, DESK, ENQUEUED, KINDS, SURVEY, Kind
 from tests.crash.ledger import Entry, LedgerReader

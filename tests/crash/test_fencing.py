@@ -9,7 +9,7 @@ import pytest
 
 from tactician import Platform
 from tactician.platform import Worker
-from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.life.holding import DEFAULT_LEASE
 from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore
 from tactician.stores.document import Lease, StoredStep

@@ -239,7 +239,7 @@ KILLED = """
 import asyncio, os, sys
 from tactician import Platform, SqliteStore, runnable
 from tactician.evals import evaluate
-from tactician.runs.life.durable import LeaseTime
+from tactician.runs.life.holding import LeaseTime
 from tests.evals.support import SUMS, sums
 
 @runnable

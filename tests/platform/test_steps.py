@@ -11,7 +11,7 @@ from tactician import Agent, Ai, Platform, UserInput, achieves_goal, action, app
 from tactician.errors import ConfigurationError, RunNotFoundError, StoredStateError
 from tactician.platform import RunReader, Worker
 from tactician.runs import RunContext, RunResult, RunStatus
-from tactician.runs.life.durable import kill_run
+from tactician.runs.life.holding import kill_run
 from tactician.runs.progress.record import RunRecord
 from tactician.runs.progress.store import RunStore
 from tactician.stores import MemoryStore

@@ -11,7 +11,8 @@ import pytest
 from tactician.errors import LeaseLostError, StoreError
 from tactician.runs import RunContext
 from tactician.runs.life.creation import create_durable_run
-from tactician.runs.life.durable import DEFAULT_LEASE, DurableRun
+from tactician.runs.life.durable import DurableRun
+from tactician.runs.life.holding import DEFAULT_LEASE
 from tactician.runs.progress.checkpoint import Checkpoint
 from tactician.runs.progress.steps import RunStep
 from tactician.runs.progress.store import RunStore

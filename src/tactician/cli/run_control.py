@@ -25,7 +25,7 @@ from tactician.errors import ConfigurationError, ResponseError, RunConflictError
 from tactician.grammar import format_count
 from tactician.platform import Platform, RunReader, RunView
 from tactician.runs import PendingRequest, RunStatus, approve, reject
-from tactician.runs.life.durable import kill_run
+from tactician.runs.life.holding import kill_run
 from tactician.runs.outcomes.suspension import Approval
 from tactician.runs.progress.store import RunStore
 from tactician.stores import open_store

@@ -28,7 +28,7 @@ from tactician.errors import ConfigurationError
 from tactician.extras import require_extra
 from tactician.listening import is_loopback, listen, write_url
 from tactician.platform import Platform
-from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.life.holding import DEFAULT_LEASE
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

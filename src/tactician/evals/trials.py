@@ -23,7 +23,7 @@ from tactician.platform import Platform
 from tactician.runs import BudgetError, PendingRequest, RunContext, RunError, Runnable, RunResult, RunStatus
 from tactician.runs.context.services import ModelFilter
 from tactician.runs.life.creation import OWNER, RunKey
-from tactician.runs.life.durable import LeaseTime
+from tactician.runs.life.holding import LeaseTime
 from tactician.runs.outcomes.budget import BudgetMeter
 from tactician.runs.progress.record import RunRecord
 from tactician.runs.progress.store import RunStore

@@ -16,8 +16,8 @@ from tactician.platform import Platform
 from tactician.platform.enqueue_options import EnqueueOptions
 from tactician.process import AgentProcess
 from tactician.runs import RunError, RunResult, RunStatus
-from tactician.runs.life.durable import DEFAULT_LEASE, kill_run
 from tactician.runs.life.execution import end_overdue, keep_responses
+from tactician.runs.life.holding import DEFAULT_LEASE, kill_run
 from tactician.runs.life.output import read_output
 from tactician.runs.outcomes.suspension import Response
 from tactician.runs.progress.record import RunRecord

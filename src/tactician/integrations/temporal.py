@@ -17,7 +17,7 @@ from tactician.platform import Platform, RunReader, RunView
 from tactician.platform.enqueue_options import EnqueueOptions
 from tactician.process import AgentProcess
 from tactician.runs import RunStatus
-from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.life.holding import DEFAULT_LEASE
 from tactician.runs.outcomes.suspension import Response
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from tactician.process import AgentProcess
 from tactician.process.objects import Named, with_named
 from tactician.runs import Input, RunResult, RunStatus, Services
 from tactician.runs.context.threads import run_blocking
-from tactician.runs.life.durable import DEFAULT_LEASE
 from tactician.runs.life.forking import ForkOptions
+from tactician.runs.life.holding import DEFAULT_LEASE
 from tactician.runs.outcomes.suspension import Response
 from tactician.runs.progress.record import RunRecord
 from tactician.runs.progress.store import RunStore

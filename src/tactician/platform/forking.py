@@ -14,8 +14,8 @@ from tactician.process import AgentProcess
 from tactician.process.agent.inputs import add_inputs
 from tactician.process.saving.saved_state import read_origin, renew_processes
 from tactician.runs import Input, RunContext, RunResult
-from tactician.runs.life.durable import DEFAULT_LEASE
 from tactician.runs.life.forking import Fork, ForkOptions, prepare_fork
+from tactician.runs.life.holding import DEFAULT_LEASE
 from tactician.runs.outcomes.events import PROCESS_KIND
 from tactician.stores import DocumentStore
 

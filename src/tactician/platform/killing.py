@@ -10,7 +10,7 @@ from tactician.llm.usage import UsageTally
 from tactician.platform.lookup import ACTIVE, RunLookup
 from tactician.process import ProcessStatus
 from tactician.runs import RunEnded, RunStatus, Services
-from tactician.runs.life.durable import kill_run
+from tactician.runs.life.holding import kill_run
 from tactician.runs.progress.record import RunRecord
 
 

@@ -17,7 +17,8 @@ from tactician.process import AgentProcess, ProcessStatus
 from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.process.idle import IdleProcess
 from tactician.runs import RunContext, RunStatus, Services
-from tactician.runs.life.durable import DurableRun, LeaseTime
+from tactician.runs.life.durable import DurableRun
+from tactician.runs.life.holding import LeaseTime
 from tactician.runs.life.output import read_output
 from tactician.runs.life.restoration import restore_context
 from tactician.runs.outcomes.events import PROCESS_KIND

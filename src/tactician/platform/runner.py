@@ -24,9 +24,9 @@ from tactician.process.people.forms import find_text_request
 from tactician.process.saving.saved_state import check_options
 from tactician.process.state.options import create_blackboard
 from tactician.runs import ChatUser, RunResult, RunStatus, Services
-from tactician.runs.life.claiming import claim_to_answer
 from tactician.runs.life.creation import create_durable_run
 from tactician.runs.life.execution import keep_responses
+from tactician.runs.life.holding import claim_to_answer
 from tactician.runs.outcomes.events import PROCESS_KIND
 from tactician.runs.outcomes.suspension import Response
 from tactician.runs.progress.record import RunRecord

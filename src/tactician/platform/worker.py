@@ -16,7 +16,7 @@ from tactician.loggers import get_logger
 from tactician.platform.platform import Platform
 from tactician.process import AgentProcess
 from tactician.runs import RunStatus
-from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.life.holding import DEFAULT_LEASE
 from tactician.runs.progress.record import RunRecord
 from tactician.runs.progress.store import RunStore
 from tactician.stores.document import Lease

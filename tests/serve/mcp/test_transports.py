@@ -21,7 +21,7 @@ from mcp.server.auth.provider import AccessToken, TokenVerifier
 
 from tactician import Platform, achieves_goal, action, planned_agent
 from tactician.errors import ConfigurationError
-from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.life.holding import DEFAULT_LEASE
 from tactician.serve import McpPublisher
 from tactician.stores import SqliteStore
 from tactician.testing import ScriptedModel

@@ -30,9 +30,9 @@ from tactician.platform.conversations.request import REQUEST_TYPES, Request, cre
 from tactician.platform.registry import REQUESTS
 from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus, resume_run
 from tactician.runs.life.creation import RunKey
-from tactician.runs.life.durable import kill_run
 from tactician.runs.life.execution import continue_run, start_run
 from tactician.runs.life.forking import Fork
+from tactician.runs.life.holding import kill_run
 from tactician.runs.life.inputs import InputTypes
 from tactician.runs.outcomes.suspension import Response
 from tactician.runs.progress.record import REQUEST_KIND, RunRecord

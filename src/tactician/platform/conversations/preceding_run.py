@@ -10,7 +10,7 @@ from tactician.llm import Message, ToolResult
 from tactician.loop.saved_state import read_added_messages
 from tactician.platform.conversations.request import Request
 from tactician.runs import RunState, RunStatus
-from tactician.runs.life.durable import kill_run
+from tactician.runs.life.holding import kill_run
 from tactician.runs.progress.record import RunRecord
 from tactician.runs.progress.store import RunStore
 from tactician.stores import DocumentStore

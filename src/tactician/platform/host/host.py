@@ -15,7 +15,7 @@ from tactician.platform.host.feed import EventFeed
 from tactician.platform.host.meter import COUNTED, DAY, ModelMeter
 from tactician.platform.platform import Platform
 from tactician.platform.worker import Worker
-from tactician.runs.life.durable import DEFAULT_LEASE, LeaseTime
+from tactician.runs.life.holding import DEFAULT_LEASE, LeaseTime
 from tactician.secrets import Masking
 
 _MOST_RUNS: Final = 1000

@@ -1,53 +1,35 @@
-"""Run that is kept in a store: saved after each step, under a lease that is renewed as long as the run continues."""
+"""Run that is kept in a store: saved after each step, under a lease."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Collection, Coroutine, Iterable
 from dataclasses import replace
 from typing import Final
 
 from tactician.cancellation import run_to_completion
-from tactician.clock import pause
-from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError, StoreError
+from tactician.errors import LeaseLostError, RunConflictError, StoredStateError
 from tactician.runs.context.context import RunContext
 from tactician.runs.context.step_events import StepEvents
 from tactician.runs.context.telemetry import find_trace_parent
+from tactician.runs.life.holding import HeldRun
 from tactician.runs.outcomes.budget import NOTHING_SPENT, Spent
-from tactician.runs.outcomes.errors import RunKilledError
-from tactician.runs.outcomes.result import RunResult
 from tactician.runs.outcomes.status import RunStatus
 from tactician.runs.outcomes.suspension import PendingRequest
 from tactician.runs.progress.checkpoint import Checkpoint, Operation
 from tactician.runs.progress.record import RunHeader, RunRecord
 from tactician.runs.progress.spending import take_spent
 from tactician.runs.progress.steps import NO_LOG, LogSize, RunStart, RunStep, Snapshot, shorten
-from tactician.runs.progress.store import RunStore, measure_body, measure_step
-from tactician.stores import DocumentStore
+from tactician.runs.progress.store import measure_body, measure_step
 from tactician.stores.checks import escape_invalid
 from tactician.stores.document import AT_ONCE, Body, Lease
-from tactician.stores.lease_heartbeat import LEASE_HEARTBEAT, HeldLease
+from tactician.stores.lease_heartbeat import LEASE_HEARTBEAT
 from tactician.trace.capture import CaptureMode
 
-DEFAULT_LEASE: Final = 30.0
-_HEARTBEATS: Final = 3
-_KILL_ATTEMPTS: Final = 20
 _FOLD_AT_LEAST: Final = 256 * 1024
 
 
-class LeaseTime:
-    """Service with the duration of the leases of runs, as far as nobody asks for another.
-
-    Attributes:
-        seconds: seconds after which others continue the runs of a program that has died.
-    """
-
-    def __init__(self) -> None:
-        self.seconds = DEFAULT_LEASE
-
-
-class DurableRun:
+class DurableRun(HeldRun):
     """Keeper of a run in a store, for as long as its lease is held here.
 
     It is the journal of the run's checkpoints: each step is appended to the log of the run with the changes that it
@@ -81,45 +63,15 @@ class DurableRun:
         size: LogSize = NO_LOG,
     ) -> None:
         assert context.checkpoint is not None
-        self.record = record
-        self.killed: str | None = None
+        super().__init__(context, record, owner, lease=lease, seconds=seconds)
         self.meter = context.meter
-        self._context = context
         self._tree = context.checkpoint
-        self._runs = RunStore(context.store)
-        self._owner = owner
-        self._seconds = context.services.find(LeaseTime).seconds if seconds is None else seconds
         self._start = start
-        self._lease = None if lease is None else self._watch(lease)
-        self._steps = record.steps
         self._operations: list[Operation] = []
         self._snapshot_size, self._log_size = size
         self._saving = asyncio.Lock()
-        self._holder: asyncio.Task[object] | None = None
-        self._was_interrupted = self._has_interrupted = False
-        self._failure: Exception | None = None
         self._is_durable = context.services.is_durable
         self._tree.connect(self if self._is_durable else None)
-
-    @property
-    def was_interrupted(self) -> bool:
-        """True when the run was interrupted in the middle of a step: only its record can continue."""
-        return self._was_interrupted
-
-    @property
-    def is_held(self) -> bool:
-        """True while the run continues here."""
-        return self._holder is not None
-
-    def is_current(self, record: RunRecord) -> bool:
-        """Return whether the record is as it was last loaded or saved here, so that the live objects are up to date."""
-        is_same = (record.version, record.steps) == (self.record.version, self._steps)
-        return is_same and not self._was_interrupted and self._failure is None
-
-    def adopt(self, record: RunRecord, lease: Lease, seconds: float) -> None:
-        """Use a lease that was claimed for the run."""
-        self.record, self._seconds = replace(record, body=None), seconds
-        self._lease = self._watch(lease)
 
     def record_operation(self, operation: Operation) -> None:
         """Note a change of a checkpoint; the next step that is saved has it."""
@@ -223,35 +175,6 @@ class DurableRun:
         self._check()
         if self._lease is not None and self._lease.may_have_expired:
             await self._write(self._lease.renew)
-
-    @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
-        """Hold the lease of the run: claim it unless it is held already, renew it, and release it at the end.
-
-        A new run is added to the store with its first step. What runs is interrupted when the lease is lost, or the
-        run is killed.
-
-        Raises:
-            RunConflictError: when somebody else continues the run, or has done so since it was loaded.
-            LeaseLostError: when the lease was lost.
-            RunKilledError: when the run was killed in the store.
-        """
-        if self._holder is not None and self._holder is asyncio.current_task():
-            yield
-            return
-        # The claim is outside of `try`: a run that somebody else holds was not interrupted here.
-        await self._acquire()
-        try:
-            async with self._renew_lease():
-                yield
-        except BaseException:
-            # The live objects may be halfway through a step, so only the stored state may continue. A run that waits
-            # or has ended was saved whole.
-            self._was_interrupted = self.record.status is RunStatus.RUNNING
-            raise
-        finally:
-            self._holder = None
-            await self._release()
 
     def _take_operations(self) -> list[Operation]:
         taken, self._operations = self._operations, []
@@ -390,11 +313,6 @@ class DurableRun:
     async def _write_record(self, record: RunRecord) -> None:
         self.record = await self._runs.save(record, None if self._lease is None else self._lease.lease)
 
-    def _check(self) -> None:
-        """Raise the error again that kept an earlier step from being saved: code that caught it cannot continue."""
-        if self._failure is not None:
-            raise self._failure
-
     def _take_snapshot(self) -> Body:
         assert self._start is not None
         if not self._is_durable:
@@ -407,131 +325,3 @@ class DurableRun:
         if self.meter is not None:
             return self.meter.spent
         return Spent({**NOTHING_SPENT, "usage": list(self._context.tally.by_model.values())})
-
-    async def _acquire(self) -> None:
-        run_id = self.record.run_id
-        if self._holder is not None:
-            raise RunConflictError(f"The run {run_id} is being continued already.")
-        # Checked before the claim: claiming would take the run from a worker that can continue it.
-        if self._was_interrupted:
-            raise RunConflictError(
-                f"The run {run_id} was interrupted: `await platform.resume({run_id!r})` continues from its checkpoint."
-            )
-        # Set before the first `await`: a second caller must see that the run is being continued.
-        self._holder = asyncio.current_task()
-        try:
-            if self._lease is not None:
-                LEASE_HEARTBEAT.add(self._lease)
-            elif self.record.version:  # a new run gets its lease with its first step
-                await self._claim()
-        except BaseException:
-            self._holder = None
-            raise
-
-    async def _claim(self) -> None:
-        claimed = await self._runs.claim(self._owner, self._seconds, run_id=self.record.run_id)
-        if claimed is None:
-            raise RunConflictError(f"The run {self.record.run_id} has ended, or another worker is continuing it.")
-        record, lease = claimed
-        self._lease = self._watch(lease)
-        LEASE_HEARTBEAT.add(self._lease)
-        # Another worker may have run it between the load and the claim. Then the objects here are old, and the lease
-        # goes back.
-        if record.version != self.record.version or record.steps != self._steps:
-            await self._release()
-            raise RunConflictError(
-                f"The run {record.run_id} was continued by another worker since it was loaded: load it again."
-            )
-
-    def _watch(self, lease: Lease) -> HeldLease:
-        return HeldLease(self._context.store, lease, f"the run {lease.id} of {self.record.name}", self._seconds)
-
-    async def _release(self) -> None:
-        held, self._lease = self._lease, None
-        if held is not None:
-            LEASE_HEARTBEAT.discard(held)
-            with suppress(StoreError):  # the lease expires
-                await run_to_completion(self._context.store.release(held.lease))
-
-    @asynccontextmanager
-    async def _renew_lease(self) -> AsyncIterator[None]:
-        task = asyncio.current_task()
-        renewal = asyncio.create_task(self._renew(task))
-        try:
-            yield
-        except asyncio.CancelledError:
-            # Somebody else has cancelled the run: that is no loss of the lease.
-            if task is None or self._failure is None or not self._has_interrupted:
-                raise
-            # The cancellation was our own signal to stop. The caller gets the reason, and cancellations by others
-            # still count.
-            task.uncancel()
-            raise self._failure from None
-        finally:
-            renewal.cancel()
-            with suppress(asyncio.CancelledError):
-                await renewal
-
-    async def _renew(self, task: asyncio.Task[object] | None) -> None:
-        """Renew the lease again and again. Interrupt the run when it is lost, or the run was killed."""
-        while self._failure is None:
-            await pause(self._seconds / _HEARTBEATS, self._context.store.clock)
-            if self._lease is None:
-                continue
-            try:
-                await self._lease.renew()
-                if (reason := await self._find_kill()) is not None:
-                    self._set_killed(reason)
-            except LeaseLostError as error:
-                self._failure = error
-            # A store that is down for a moment must not end the run: nobody else can claim it before the lease
-            # expires.
-            except StoreError:  # the lease lasts for two more renewals
-                continue
-        if task is not None:
-            self._has_interrupted = True
-            task.cancel()
-
-    async def _find_kill(self) -> str | None:
-        """Return why the run was killed in the store, if it was."""
-        with suppress(StoredStateError):
-            # The body of a long run is large, and only its status counts here.
-            record = await self._runs.load(self.record.run_id, with_body=False)
-            if record is not None and record.status is RunStatus.KILLED:
-                return record.header.failure or "killed"
-        return None
-
-    def _set_killed(self, reason: str) -> RunKilledError:
-        self.killed = reason
-        context = self._context
-        result = RunResult(None, RunStatus.KILLED, tally=context.tally, run_id=context.run_id)
-        self._failure = error = RunKilledError(f"{self.record.name}: the run was killed: {reason}", result)
-        return error
-
-
-async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
-    """Mark a run in a store as killed, whatever its state is; its worker notices and ends it.
-
-    Returns:
-        False when the run had ended before.
-
-    Raises:
-        RunNotFoundError: when the store has no run with this id.
-        RunConflictError: when the run changes too fast.
-    """
-    from tactician.runs.life.withdrawals import save_withdrawals
-
-    runs = RunStore(store)
-    for _ in range(_KILL_ATTEMPTS):
-        record = await runs.load_readable(run_id)
-        if record is None:
-            raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
-        if record.has_ended:
-            return False
-        # The run is not claimed first: a kill must work while its worker holds the lease, and while the worker hangs.
-        header = replace(record.header, pending=(), failure=escape_invalid(reason))
-        with suppress(RunConflictError):
-            await runs.save(replace(record, status=RunStatus.KILLED, header=header, wakes_at=None))
-            await save_withdrawals(store, record.header.pending)
-            return True
-    raise RunConflictError(f"{run_id} changes too fast to be killed: try again")

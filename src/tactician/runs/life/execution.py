@@ -19,10 +19,10 @@ from tactician.errors import (
 )
 from tactician.frozen import frozen
 from tactician.runs.context.context import MISSED_DEADLINE, RunContext, RunPlace, reset_current, set_current
-from tactician.runs.life.claiming import check_first, check_unanswered, claim_to_answer
 from tactician.runs.life.creation import OWNER, create_durable_run
-from tactician.runs.life.durable import DurableRun, LeaseTime
+from tactician.runs.life.durable import DurableRun
 from tactician.runs.life.endings import complete_run, create_resting_result, fail_run, suspend_run, terminate_run
+from tactician.runs.life.holding import LeaseTime, check_first, check_unanswered, claim_to_answer
 from tactician.runs.life.inputs import NO_TYPES, InputTypes, restore_input
 from tactician.runs.life.kept_artifacts import attach_artifacts
 from tactician.runs.life.restoration import RestoredRun, restore_claimed

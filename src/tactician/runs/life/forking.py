@@ -12,7 +12,7 @@ from tactician.events.event import new_id
 from tactician.frozen import frozen
 from tactician.runs.context.context import RunContext
 from tactician.runs.life.creation import create_start
-from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.life.holding import DEFAULT_LEASE
 from tactician.runs.life.inputs import InputTypes
 from tactician.runs.life.output import forget_output
 from tactician.runs.outcomes.budget import NOTHING_SPENT

@@ -9,7 +9,7 @@ from starlette.authentication import AuthenticationBackend
 from tactician.amounts import need_amount
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
-from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.life.holding import DEFAULT_LEASE
 
 
 @frozen(kw_only=True)

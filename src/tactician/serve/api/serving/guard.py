@@ -17,7 +17,7 @@ from tactician.llm.image_checks import MOST_IMAGE_BYTES
 from tactician.people.person import LOCAL, Person
 from tactician.people.tokens import Tokens
 from tactician.resilience.rate_limiter import RateLimiter
-from tactician.runs.life.durable import DEFAULT_LEASE
+from tactician.runs.life.holding import DEFAULT_LEASE
 from tactician.serve.dashboard.pages import DASHBOARD_PATH
 from tactician.serve.problems import ApiError, describe_problem
 
