@@ -15,6 +15,7 @@ from tactician.errors import ConfigurationError
 from tactician.events.event import new_id
 from tactician.loggers import get_logger
 from tactician.mesh.call import Calls
+from tactician.mesh.circuits import Circuits
 from tactician.mesh.directives import DIRECTIVES, DirectiveBoard
 from tactician.mesh.directory import CARDS, Directory
 from tactician.mesh.messages.bounds import MessageError
@@ -27,7 +28,7 @@ from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transpor
 from tactician.mesh.values import ValueStore
 from tactician.runs import RunContext
 from tactician.runs.context.telemetry import find_trace_parent
-from tactician.stores import DocumentStore
+from tactician.stores import DocumentStore, MemoryStore
 from tactician.suggestions import suggest_options
 
 _BATCH: Final = 50
@@ -61,6 +62,8 @@ class MeshConnection:
         directory: the cards of the nodes.
         board: the directives that hold.
         calls: requests of this program whose replies have not come.
+        circuits: circuits of the nodes that this program asks.
+        replies: replies that callers without a store may use again.
         values: values that are too large for a message.
         webhook_secrets: the secrets.
     """
@@ -86,6 +89,8 @@ class MeshConnection:
         self.directory = Directory(clock)
         self.board = DirectiveBoard(clock)
         self.calls = Calls()
+        self.circuits = Circuits(clock)
+        self.replies = MemoryStore(clock=clock)
         self.values = ValueStore(store)
         self.webhook_secrets = dict(webhook_secrets or {})
         self._codec = MessageCodec(self.name, keys, clock)

@@ -76,8 +76,7 @@ class Mesh(MeshConnection):
         fresh: bool = False,
         priority: Priority = Priority.NORMAL,
         deadline: timedelta | None = None,
-        version: str | None = None,
-        accept_within: float = 10.0,
+        **options: object,
     ) -> Ticket:
         """Ask for work without waiting for it, and return a ticket once the node has accepted.
 
@@ -90,18 +89,19 @@ class Mesh(MeshConnection):
             fresh: true to do the work again for an id that was used before.
             priority: rank among the requests that wait.
             deadline: time from now by which the reply is needed.
-            version: version of the capability that is needed.
-            accept_within: seconds to wait for the acceptance.
+            **options: `version`, `accept_within`, `retries`, `breaker`, `choose`, `fallback` and `share` of
+                `MeshCallOptions`. A fallback answers when no node accepts, and its answer is delivered as the reply.
 
         Raises:
-            ConfigurationError: when the priority or the deadline is of another kind.
+            ConfigurationError: when an option is not valid.
             RequestRejectedError: when the node refuses the request.
             MeshUnavailableError: when no node accepts it.
         """
-        MeshCallOptions(priority=priority, deadline=deadline)  # checks them
-        requester = Requester(self)
-        target = await requester.find_target(name, on, version)
-        context = RunContext.find_current()
+        if waiting := sorted({"wait", "late", "patience", "hedge", "max_age", "cache_key"} & options.keys()):
+            raise ConfigurationError(f"{waiting[0]} is for callers who wait: use mesh.task(..., {waiting[0]}=...)")
+        call = MeshCallOptions.create(on=on, priority=priority, deadline=deadline, **options)
+        ends_at = None if deadline is None else self.clock.time() + deadline.total_seconds()
+        context, requester = RunContext.find_current(), Requester(self)
         request = await requester.create_request(
             request_id or new_id(),
             name,
@@ -109,12 +109,12 @@ class Mesh(MeshConnection):
             context,
             delivery=deliver,
             priority=priority,
-            deadline=None if deadline is None else self.clock.time() + deadline.total_seconds(),
-            version=version,
+            deadline=ends_at,
+            version=call.version,
             attempt=new_id() if fresh else None,
             reply_to=self.reply_queue,
         )
-        return await submit_request(self, target, request, context, accept_within)
+        return await submit_request(self, None, request, context, call, input)
 
     async def direct(self, target: str, text: str, *, by: str, ttl: timedelta | None = None) -> Directive:
         """Give guidance to all work that starts from now on, also at nodes that come later.

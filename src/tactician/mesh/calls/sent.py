@@ -8,7 +8,8 @@ from typing import Final
 from tactician.clock import Clock
 from tactician.errors import DocumentConflictError
 from tactician.frozen import frozen
-from tactician.mesh.calls.requester import ACCEPT_WITHIN, Requester, Target
+from tactician.mesh.calls.options import MeshCallOptions
+from tactician.mesh.calls.requester import Requester, Target
 from tactician.mesh.calls.ticket import Ticket, submit_request
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages.requests import MeshRequest, RequestUser
@@ -78,7 +79,7 @@ class SentRequests:
         )
         sent = await self.find(request_id) or await self._save(request, on)
         request = request.model_copy(update={"sender": sent.request.sender})
-        return await submit_request(self._mesh, sent.target, request, None, ACCEPT_WITHIN)
+        return await submit_request(self._mesh, sent.target, request, None, MeshCallOptions(on=sent.target.node), input)
 
     async def find(self, request_id: str) -> SentRequest | None:
         """Return a request that was sent, or `None`."""

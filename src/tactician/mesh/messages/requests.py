@@ -171,6 +171,7 @@ class Cancellation(MeshMessage):
         sender: the caller.
         reason: the reason, for people.
         attempt: token of the request, as the request has it.
+        wants_reply: false when the caller has the work done elsewhere, so that a reply would only confuse.
     """
 
     EVENT: ClassVar[str] = "cancel"
@@ -179,6 +180,7 @@ class Cancellation(MeshMessage):
     sender: Name = Field(validation_alias="from", serialization_alias="from")
     reason: Text = ""
     attempt: Annotated[str, StringConstraints(max_length=100)] = ""
+    wants_reply: bool = True
 
     @property
     def run_key(self) -> str:

@@ -15,6 +15,7 @@ from tactician.mesh.messages.replies import (
     MeshReply,
     RejectionReason,
     RequestAcceptance,
+    RequestFailure,
     RequestRejection,
     StatusReport,
 )
@@ -232,6 +233,11 @@ class Intake:
             return
         if (record := await self._reporter.find_run(cancellation.run_key)) is None:
             return
+        if not cancellation.wants_reply and entry.reply is None:
+            # First of all: once the run has ended, its worker would send the reply.
+            failure = RequestFailure(type="RequestWithdrawn", message=cancellation.reason)
+            reply = MeshReply(request_id=entry.request.id, node=self._node, status="failed", failure=failure)
+            await self._ledger.close(entry, reply)
         try:
             await self._client.cancel(record.run_id, cancellation.reason or f"{cancellation.sender} has cancelled it")
         except RunNotFoundError:
