@@ -15,8 +15,20 @@ from tactician.llm.transcript import describe_messages, find_new_messages
 
 
 @frozen(kw_only=True)
-class TurnStarted(Event):
-    """Event before a request to a model; `turn` counts from 1.
+class TurnEvent(Event):
+    """Base class of the events of a turn; `turn` counts from 1."""
+
+    turn: int
+
+    @property
+    def span_key(self) -> str:
+        """The number of the turn."""
+        return str(self.turn)
+
+
+@frozen(kw_only=True)
+class TurnStarted(TurnEvent):
+    """Event before a request to a model.
 
     Attributes:
         is_checked: true when a guardrail or a person may refuse or change the answer, so that it is not for readers.
@@ -25,15 +37,9 @@ class TurnStarted(Event):
     opens: ClassVar[str | None] = SpanKind.MODEL
     content_fields: ClassVar[tuple[str, ...]] = ("request.messages", "request.tools")
 
-    turn: int
     model: str
     request: ModelRequest
     is_checked: bool = False
-
-    @property
-    def span_key(self) -> str:
-        """The number of the turn."""
-        return str(self.turn)
 
     def describe(self) -> str:
         """Return which model is asked."""
@@ -93,20 +99,14 @@ class ThinkingReceived(PieceReceived):
 
 
 @frozen(kw_only=True)
-class TurnCompleted(Event):
+class TurnCompleted(TurnEvent):
     """Event of a complete answer of a model."""
 
     closes: ClassVar[str | None] = SpanKind.MODEL
     content_fields: ClassVar[tuple[str, ...]] = ("response.message.parts",)
 
-    turn: int
     response: ModelResponse
     seconds: float
-
-    @property
-    def span_key(self) -> str:
-        """The number of the turn."""
-        return str(self.turn)
 
     def describe_span(self) -> SpanFacts:
         """Return what the model answered and used."""
@@ -124,29 +124,19 @@ class TurnCompleted(Event):
 
 
 @frozen(kw_only=True)
-class TurnFailed(Event):
+class TurnFailed(TurnEvent):
     """Event of a call of a model that raised `error`."""
 
+    usual_level: ClassVar[int] = logging.WARNING
     closes: ClassVar[str | None] = SpanKind.MODEL
 
-    turn: int
     model: str
     seconds: float
     error: str
 
-    @property
-    def span_key(self) -> str:
-        """The number of the turn."""
-        return str(self.turn)
-
     def describe_span(self) -> SpanFacts:
         """Return why there is no answer."""
         return SpanFacts(status="failed", error=self.error)
-
-    @property
-    def level(self) -> int:
-        """Level `WARNING`."""
-        return logging.WARNING
 
     def describe(self) -> str:
         """Return why there is no answer."""
@@ -184,13 +174,8 @@ class PartialReceived(PieceReceived):
 
 
 @frozen(kw_only=True)
-class ToolCalled(Event):
-    """Event before a tool runs."""
-
-    usual_level: ClassVar[int] = logging.INFO
-    content_fields: ClassVar[tuple[str, ...]] = ("call.arguments",)
-
-    opens: ClassVar[str | None] = SpanKind.TOOL
+class ToolEvent(Event):
+    """Base class of the events of a tool call."""
 
     call: ToolCall
 
@@ -198,6 +183,16 @@ class ToolCalled(Event):
     def span_key(self) -> str:
         """The id of the call."""
         return self.call.id
+
+
+@frozen(kw_only=True)
+class ToolCalled(ToolEvent):
+    """Event before a tool runs."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    content_fields: ClassVar[tuple[str, ...]] = ("call.arguments",)
+
+    opens: ClassVar[str | None] = SpanKind.TOOL
 
     def describe(self) -> str:
         """Return which tool is called."""
@@ -209,20 +204,14 @@ class ToolCalled(Event):
 
 
 @frozen(kw_only=True)
-class ToolReturned(Event):
+class ToolReturned(ToolEvent):
     """Event of a tool result; `result.is_error` is true when the tool failed."""
 
     closes: ClassVar[str | None] = SpanKind.TOOL
     content_fields: ClassVar[tuple[str, ...]] = ("call.arguments", "result.content", "result.images")
 
-    call: ToolCall
     result: ToolResult
     seconds: float
-
-    @property
-    def span_key(self) -> str:
-        """The id of the call."""
-        return self.call.id
 
     def describe_span(self) -> SpanFacts:
         """Return the result."""
@@ -239,13 +228,12 @@ class ToolReturned(Event):
 
 
 @frozen(kw_only=True)
-class ToolAnswered(Event):
+class ToolAnswered(ToolEvent):
     """Event of a tool call that was not run, as a person rejected it or gave the result in its place."""
 
     usual_level: ClassVar[int] = logging.INFO
     content_fields: ClassVar[tuple[str, ...]] = ("call.arguments", "result.content", "result.images")
 
-    call: ToolCall
     result: ToolResult
 
     def describe(self) -> str:
@@ -254,13 +242,12 @@ class ToolAnswered(Event):
 
 
 @frozen(kw_only=True)
-class ToolRefused(Event):
+class ToolRefused(ToolEvent):
     """Event of a tool call that was not run, as it would break `rules`."""
 
     usual_level: ClassVar[int] = logging.WARNING
     content_fields: ClassVar[tuple[str, ...]] = ("call.arguments",)
 
-    call: ToolCall
     rules: tuple[str, ...]
 
     def describe(self) -> str:
@@ -269,7 +256,7 @@ class ToolRefused(Event):
 
 
 @frozen(kw_only=True)
-class ToolInterrupted(Event):
+class ToolInterrupted(ToolEvent):
     """Event of a tool call without a result: the run waits, or `error` ends it, as a cancellation does."""
 
     usual_level: ClassVar[int] = logging.INFO
@@ -277,14 +264,8 @@ class ToolInterrupted(Event):
 
     closes: ClassVar[str | None] = SpanKind.TOOL
 
-    call: ToolCall
     seconds: float
     error: str | None = None
-
-    @property
-    def span_key(self) -> str:
-        """The id of the call."""
-        return self.call.id
 
     def describe_span(self) -> SpanFacts:
         """Return that the tool waits, or what ended it."""

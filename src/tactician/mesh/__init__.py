@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tactician.mesh.events import ReplyReused as ReplyReused
     from tactician.mesh.events import RequestAccepted as RequestAccepted
     from tactician.mesh.events import RequestCompleted as RequestCompleted
-    from tactician.mesh.events import RequestHedged as RequestHedged
     from tactician.mesh.events import RequestProgressed as RequestProgressed
     from tactician.mesh.events import RequestRejected as RequestRejected
     from tactician.mesh.events import RequestResent as RequestResent
@@ -33,7 +32,7 @@ else:
             "tactician.mesh.calls.policies": "Retries sticky",
             "tactician.mesh.events": (
                 "BreakerClosed BreakerOpened DirectiveReceived FallbackUsed NodeMeasured ReplyReused RequestAccepted "
-                "RequestCompleted RequestHedged RequestProgressed RequestRejected RequestResent RequestSent "
+                "RequestCompleted RequestProgressed RequestRejected RequestResent RequestSent "
                 "RequestStarted WorkAnswered"
             ),
             "tactician.mesh.mesh": "Mesh",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from types import TracebackType
 from typing import Final, Self
 
@@ -22,7 +23,7 @@ from tactician.mesh.messages.bounds import MessageError
 from tactician.mesh.messages.cards import CapabilityCard, CardQuery, NodeCard
 from tactician.mesh.messages.codec import Envelope, MessageCodec
 from tactician.mesh.messages.directives import DirectiveMessage, TopicEvent
-from tactician.mesh.messages.message import MeshMessage
+from tactician.mesh.messages.message import QUEUED_WINDOW, MeshMessage
 from tactician.mesh.transports.addresses import open_transport
 from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, TransportError
 from tactician.mesh.values import ValueStore
@@ -50,6 +51,8 @@ class MeshConnection:
         store: store for values that are too large for a message; all nodes of the mesh need the same. With Kafka, it
             has the leases of messages, too.
         webhook_secrets: secrets by their names, with which a node signs the replies that it posts.
+        retention: time for which the replies to requests are kept, so that a request whose id is repeated is the same
+            request. At least seven days, for which a request may wait in a queue.
         clock: the time.
 
     Attributes:
@@ -66,6 +69,10 @@ class MeshConnection:
         replies: replies that callers without a store may use again.
         values: values that are too large for a message.
         webhook_secrets: the secrets.
+        retention: the retention.
+
+    Raises:
+        ConfigurationError: when the address, a key or the retention is not valid.
     """
 
     def __init__(
@@ -77,6 +84,7 @@ class MeshConnection:
         key: str | Sequence[str] | None = None,
         store: DocumentStore | None = None,
         webhook_secrets: dict[str, str] | None = None,
+        retention: timedelta = timedelta(days=30),
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.instance = new_id()
@@ -84,6 +92,9 @@ class MeshConnection:
         self.name = name or f"client-{self.instance}"
         self.realm = realm
         self.clock = clock
+        if retention.total_seconds() < QUEUED_WINDOW:
+            raise ConfigurationError("The retention of a mesh is at least seven days: a request may wait that long.")
+        self.retention = retention
         keys = [key] if isinstance(key, str) else list(key or ())
         self.transport: Transport = open_transport(url, clock, keys=keys, store=store)
         self.directory = Directory(clock)

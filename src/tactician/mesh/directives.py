@@ -11,7 +11,8 @@ from tactician.prompts.contributors import Directive
 
 DIRECTIVES: Final = "tactician.directives"
 """Topic of the directives."""
-_MOST: Final = 1_000
+MAX_DIRECTIVES: Final = 1_000
+"""Number of directives that hold at a time."""
 
 
 class DirectiveBoard:
@@ -37,7 +38,7 @@ class DirectiveBoard:
         if self._has_expired(message) or (earlier is not None and (earlier.is_withdrawn or earlier == message)):
             return
         self._messages[message.id] = message
-        while len(self._messages) > _MOST:
+        while len(self._messages) > MAX_DIRECTIVES:
             del self._messages[next(iter(self._messages))]
         for listener in tuple(self._listeners):
             listener(message)

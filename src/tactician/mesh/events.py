@@ -78,25 +78,6 @@ class RequestResent(Event):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RequestHedged(Event):
-    """A second node is asked, as the reply takes longer than 95 % of those before.
-
-    Attributes:
-        request_id: id of the request.
-        capability: what is asked for.
-        node: the node that was asked first.
-        second_node: the second node.
-        seconds: time without a reply.
-    """
-
-    request_id: str
-    capability: str
-    node: str
-    second_node: str
-    seconds: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class BreakerOpened(Event):
     """The circuit to a node has opened: until a trial succeeds, this program sends no requests to it.
 

@@ -97,7 +97,7 @@ class Mesh(MeshConnection):
             RequestRejectedError: when the node refuses the request.
             MeshUnavailableError: when no node accepts it.
         """
-        if waiting := sorted({"wait", "late", "patience", "hedge", "max_age", "cache_key"} & options.keys()):
+        if waiting := sorted({"wait", "late", "patience", "max_age", "cache_key"} & options.keys()):
             raise ConfigurationError(f"{waiting[0]} is for callers who wait: use mesh.task(..., {waiting[0]}=...)")
         call = MeshCallOptions.create(on=on, priority=priority, deadline=deadline, **options)
         ends_at = None if deadline is None else self.clock.time() + deadline.total_seconds()
@@ -151,7 +151,10 @@ class Mesh(MeshConnection):
         await self.open()
         if (message := self.board.find(directive_id)) is None:
             return False
-        await self.publish_directive(message.model_copy(update={"is_withdrawn": True}))
+        # After the retention, no node is left that missed the withdrawal.
+        forgotten_at = self.clock.time() + self.retention.total_seconds()
+        expires_at = forgotten_at if message.expires_at is None else min(message.expires_at, forgotten_at)
+        await self.publish_directive(message.model_copy(update={"is_withdrawn": True, "expires_at": expires_at}))
         return True
 
     async def directives(self, target: str | None = None) -> list[Directive]:

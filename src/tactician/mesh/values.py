@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from tactician.errors import RequestRejectedError
 from tactician.events.event import new_id
 from tactician.mesh.messages.bounds import JsonObject
-from tactician.mesh.messages.message import MAX_BYTES
+from tactician.mesh.messages.message import MAX_BYTES, QUEUED_WINDOW
 from tactician.stores import DocumentStore
 from tactician.stores.document import StoredDocument
 
@@ -52,6 +52,15 @@ class ValueStore:
         body = json.dumps(value)
         await self._store.save(StoredDocument(collection=_VALUES, id=key, body=body, is_closed=True))
         return {f"{field}_reference": key}
+
+    async def prune(self, seconds: float) -> None:
+        """Delete the values of messages that nobody can ask for: older than a retention, and the wait in a queue.
+
+        Raises:
+            StoreError: when the store does not answer.
+        """
+        if self._store is not None:
+            await self._store.prune(_VALUES, seconds + QUEUED_WINDOW)
 
     async def unpack(self, value: JsonValue, reference: str | None) -> JsonValue:
         """Return the value of a message.

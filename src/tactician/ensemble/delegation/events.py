@@ -11,7 +11,21 @@ from tactician.frozen import frozen
 
 
 @frozen(kw_only=True)
-class DelegationStarted(Event):
+class DelegationEvent(Event):
+    """Base class of the events of a delegation: of the agent `delegator`, to the worker `role`."""
+
+    delegation_id: str
+    delegator: str
+    role: str
+
+    @property
+    def span_key(self) -> str:
+        """The id of the delegation."""
+        return self.delegation_id
+
+
+@frozen(kw_only=True)
+class DelegationStarted(DelegationEvent):
     """Event of the agent `delegator` that asks for a delegation to the worker `role`, also when it is refused."""
 
     usual_level: ClassVar[int] = logging.INFO
@@ -19,17 +33,9 @@ class DelegationStarted(Event):
 
     opens: ClassVar[str | None] = SpanKind.DELEGATION
 
-    delegation_id: str
-    delegator: str
-    role: str
     task: str
     priority: str = "normal"
     depth: int = 1
-
-    @property
-    def span_key(self) -> str:
-        """The id of the delegation."""
-        return self.delegation_id
 
     def describe(self) -> str:
         """Return to whom a task is delegated."""
@@ -41,23 +47,15 @@ class DelegationStarted(Event):
 
 
 @frozen(kw_only=True)
-class DelegationCompleted(Event):
+class DelegationCompleted(DelegationEvent):
     """Event of a worker that has its output."""
 
     usual_level: ClassVar[int] = logging.INFO
 
     closes: ClassVar[str | None] = SpanKind.DELEGATION
 
-    delegation_id: str
-    delegator: str
-    role: str
     seconds: float
     status: str = "success"
-
-    @property
-    def span_key(self) -> str:
-        """The id of the delegation."""
-        return self.delegation_id
 
     def describe(self) -> str:
         """Return which worker is done."""
@@ -65,29 +63,17 @@ class DelegationCompleted(Event):
 
 
 @frozen(kw_only=True)
-class DelegationFailed(Event):
+class DelegationFailed(DelegationEvent):
     """Event of a delegation that was refused, or whose worker failed."""
 
+    usual_level: ClassVar[int] = logging.WARNING
     closes: ClassVar[str | None] = SpanKind.DELEGATION
 
-    delegation_id: str
-    delegator: str
-    role: str
     error: str
-
-    @property
-    def span_key(self) -> str:
-        """The id of the delegation."""
-        return self.delegation_id
 
     def describe_span(self) -> SpanFacts:
         """Return why the delegation failed."""
         return SpanFacts(status="failed", error=self.error)
-
-    @property
-    def level(self) -> int:
-        """Level `WARNING`."""
-        return logging.WARNING
 
     def describe(self) -> str:
         """Return which delegation failed, and why."""

@@ -11,19 +11,25 @@ from tactician.frozen import frozen
 
 
 @frozen(kw_only=True)
-class PhaseStarted(Event):
-    """Event of a phase whose tasks start, for the first time or once more."""
-
-    usual_level: ClassVar[int] = logging.INFO
-    opens: ClassVar[str | None] = SpanKind.PHASE
+class PhaseEvent(Event):
+    """Base class of the events of a phase."""
 
     phase: str
-    attempt: int
 
     @property
     def span_key(self) -> str:
         """The name of the phase."""
         return self.phase
+
+
+@frozen(kw_only=True)
+class PhaseStarted(PhaseEvent):
+    """Event of a phase whose tasks start, for the first time or once more."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.PHASE
+
+    attempt: int
 
     def describe(self) -> str:
         """Return which phase starts."""
@@ -35,18 +41,11 @@ class PhaseStarted(Event):
 
 
 @frozen(kw_only=True)
-class PhaseResumed(Event):
+class PhaseResumed(PhaseEvent):
     """Event of a phase that goes on where it waited, or where it was interrupted."""
 
     usual_level: ClassVar[int] = logging.INFO
     opens: ClassVar[str | None] = SpanKind.PHASE
-
-    phase: str
-
-    @property
-    def span_key(self) -> str:
-        """The name of the phase."""
-        return self.phase
 
     def describe(self) -> str:
         """Return which phase goes on."""
@@ -58,7 +57,7 @@ class PhaseResumed(Event):
 
 
 @frozen(kw_only=True)
-class PhaseReviewed(Event):
+class PhaseReviewed(PhaseEvent):
     """Event of a decision on a phase: `"approve"`, `"retry"`, `"retry_predecessor"` or `"reject"`.
 
     `by` is the name of the person who decided, if it is known.
@@ -68,16 +67,10 @@ class PhaseReviewed(Event):
     closes: ClassVar[str | None] = SpanKind.PHASE
     content_fields: ClassVar[tuple[str, ...]] = ("feedback",)
 
-    phase: str
     attempt: int
     decision: str
     feedback: str
     by: str | None = None
-
-    @property
-    def span_key(self) -> str:
-        """The name of the phase."""
-        return self.phase
 
     def describe_span(self) -> SpanFacts:
         """Return the decision, which ends the attempt."""
@@ -93,20 +86,14 @@ class PhaseReviewed(Event):
 
 
 @frozen(kw_only=True)
-class PhaseCompleted(Event):
+class PhaseCompleted(PhaseEvent):
     """Event of a phase whose outputs are accepted."""
 
     usual_level: ClassVar[int] = logging.INFO
     closes: ClassVar[str | None] = SpanKind.PHASE
 
-    phase: str
     attempt: int
     seconds: float
-
-    @property
-    def span_key(self) -> str:
-        """The name of the phase."""
-        return self.phase
 
     def describe(self) -> str:
         """Return which phase is completed."""
@@ -114,27 +101,17 @@ class PhaseCompleted(Event):
 
 
 @frozen(kw_only=True)
-class PhaseFailed(Event):
+class PhaseFailed(PhaseEvent):
     """Event of a phase that failed. Those that come after it do not run."""
 
+    usual_level: ClassVar[int] = logging.ERROR
     closes: ClassVar[str | None] = SpanKind.PHASE
 
-    phase: str
     error: str
-
-    @property
-    def span_key(self) -> str:
-        """The name of the phase."""
-        return self.phase
 
     def describe_span(self) -> SpanFacts:
         """Return why the phase failed."""
         return SpanFacts(status="failed", error=self.error)
-
-    @property
-    def level(self) -> int:
-        """Level `ERROR`."""
-        return logging.ERROR
 
     def describe(self) -> str:
         """Return which phase failed, and why."""

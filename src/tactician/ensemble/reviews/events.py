@@ -11,20 +11,26 @@ from tactician.frozen import frozen
 
 
 @frozen(kw_only=True)
-class ReviewRequested(Event):
-    """Event of a gate that waits for a decision; `timing` is `"before"` or `"after"` the task."""
-
-    usual_level: ClassVar[int] = logging.INFO
-    opens: ClassVar[str | None] = SpanKind.REVIEW
+class ReviewEvent(Event):
+    """Base class of the events of a review; `timing` is `"before"` or `"after"` the task."""
 
     task_id: str
     timing: str
-    required_role: str | None = None
 
     @property
     def span_key(self) -> str:
         """The task and the timing."""
         return f"{self.task_id}/{self.timing}"
+
+
+@frozen(kw_only=True)
+class ReviewRequested(ReviewEvent):
+    """Event of a gate that waits for a decision; `timing` is `"before"` or `"after"` the task."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.REVIEW
+
+    required_role: str | None = None
 
     def describe(self) -> str:
         """Return which task is reviewed."""
@@ -36,7 +42,7 @@ class ReviewRequested(Event):
 
 
 @frozen(kw_only=True)
-class ReviewDecided(Event):
+class ReviewDecided(ReviewEvent):
     """Event of a gate with a decision, by whom if that is known; `timed_out` is true when nobody decided in time."""
 
     usual_level: ClassVar[int] = logging.INFO
@@ -44,17 +50,10 @@ class ReviewDecided(Event):
     closes: ClassVar[str | None] = SpanKind.REVIEW
     content_fields: ClassVar[tuple[str, ...]] = ("feedback",)
 
-    task_id: str
-    timing: str
     decision: str
     by: str | None = None
     feedback: str = ""
     timed_out: bool = False
-
-    @property
-    def span_key(self) -> str:
-        """The task and the timing."""
-        return f"{self.task_id}/{self.timing}"
 
     def describe(self) -> str:
         """Return the decision."""

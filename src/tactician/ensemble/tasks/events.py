@@ -14,19 +14,25 @@ from tactician.llm.usage import NO_USAGE
 
 
 @frozen(kw_only=True)
-class TaskStarted(Event):
-    """Event of a task that starts; `role` is its agent's role."""
-
-    usual_level: ClassVar[int] = logging.INFO
-    opens: ClassVar[str | None] = SpanKind.TASK
+class TaskEvent(Event):
+    """Base class of the events of a task."""
 
     task_id: str
-    role: str
 
     @property
     def span_key(self) -> str:
         """The id of the task."""
         return self.task_id
+
+
+@frozen(kw_only=True)
+class TaskStarted(TaskEvent):
+    """Event of a task that starts; `role` is its agent's role."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.TASK
+
+    role: str
 
     def describe(self) -> str:
         """Return which task starts."""
@@ -38,19 +44,13 @@ class TaskStarted(Event):
 
 
 @frozen(kw_only=True)
-class TaskResumed(Event):
+class TaskResumed(TaskEvent):
     """Event of a task that goes on where it waited, or where it was interrupted."""
 
     usual_level: ClassVar[int] = logging.INFO
     opens: ClassVar[str | None] = SpanKind.TASK
 
-    task_id: str
     role: str
-
-    @property
-    def span_key(self) -> str:
-        """The id of the task."""
-        return self.task_id
 
     def describe(self) -> str:
         """Return which task goes on."""
@@ -62,21 +62,15 @@ class TaskResumed(Event):
 
 
 @frozen(kw_only=True)
-class TaskSuspended(Event):
+class TaskSuspended(TaskEvent):
     """Event of a task that waits for answers; `prompts` says for which."""
 
     usual_level: ClassVar[int] = logging.INFO
     closes: ClassVar[str | None] = SpanKind.TASK
     content_fields: ClassVar[tuple[str, ...]] = ("prompts",)
 
-    task_id: str
     role: str
     prompts: str
-
-    @property
-    def span_key(self) -> str:
-        """The id of the task."""
-        return self.task_id
 
     def describe(self) -> str:
         """Return which task waits."""
@@ -88,25 +82,19 @@ class TaskSuspended(Event):
 
 
 @frozen(kw_only=True)
-class TaskRestored(Event):
+class TaskRestored(TaskEvent):
     """Event of a task that was completed before the run goes on; `ended` is when, in seconds since the epoch."""
 
     opens: ClassVar[str | None] = SpanKind.TASK
     closes: ClassVar[str | None] = SpanKind.TASK
     content_fields: ClassVar[tuple[str, ...]] = ("raw",)
 
-    task_id: str
     role: str
     raw: str
     seconds: float
     ended: float
     tool_calls: int = 0
     usage: Usage = NO_USAGE
-
-    @property
-    def span_key(self) -> str:
-        """The id of the task."""
-        return self.task_id
 
     def describe(self) -> str:
         """Return which task was completed before."""
@@ -121,23 +109,17 @@ class TaskRestored(Event):
 
 
 @frozen(kw_only=True)
-class TaskCompleted(Event):
+class TaskCompleted(TaskEvent):
     """Event of a task that has its output."""
 
     usual_level: ClassVar[int] = logging.INFO
     closes: ClassVar[str | None] = SpanKind.TASK
     content_fields: ClassVar[tuple[str, ...]] = ("raw",)
 
-    task_id: str
     role: str
     raw: str
     seconds: float
     tool_calls: int = 0
-
-    @property
-    def span_key(self) -> str:
-        """The id of the task."""
-        return self.task_id
 
     def describe(self) -> str:
         """Return which task is completed."""
@@ -149,24 +131,18 @@ class TaskCompleted(Event):
 
 
 @frozen(kw_only=True)
-class TaskSkipped(Event):
+class TaskSkipped(TaskEvent):
     """Event of a task that does not run because of its `when`, or because all its context tasks were skipped."""
 
     usual_level: ClassVar[int] = logging.INFO
     opens: ClassVar[str | None] = SpanKind.TASK
     closes: ClassVar[str | None] = SpanKind.TASK
 
-    task_id: str
     reason: str
 
     def describe(self) -> str:
         """Return which task is skipped, and why."""
         return f"task {self.task_id!r} is skipped: {self.reason}"
-
-    @property
-    def span_key(self) -> str:
-        """The id of the task."""
-        return self.task_id
 
     def describe_span(self) -> SpanFacts:
         """Return why the task was skipped."""
@@ -174,28 +150,18 @@ class TaskSkipped(Event):
 
 
 @frozen(kw_only=True)
-class TaskFailed(Event):
+class TaskFailed(TaskEvent):
     """Event of a task that raised `error`."""
 
+    usual_level: ClassVar[int] = logging.ERROR
     closes: ClassVar[str | None] = SpanKind.TASK
 
-    task_id: str
     role: str
     error: str
-
-    @property
-    def span_key(self) -> str:
-        """The id of the task."""
-        return self.task_id
 
     def describe_span(self) -> SpanFacts:
         """Return why the task failed."""
         return SpanFacts(status="failed", error=self.error)
-
-    @property
-    def level(self) -> int:
-        """Level `ERROR`."""
-        return logging.ERROR
 
     def describe(self) -> str:
         """Return which task failed, and why."""
@@ -203,12 +169,11 @@ class TaskFailed(Event):
 
 
 @frozen(kw_only=True)
-class TaskReflected(Event):
+class TaskReflected(TaskEvent):
     """Event of a reflection on the output of a task, whose notes later runs read. After a failure it has an `error`."""
 
     content_fields: ClassVar[tuple[str, ...]] = ("notes",)
 
-    task_id: str
     notes: tuple[str, ...] = ()
     error: str | None = None
 

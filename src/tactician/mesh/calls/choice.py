@@ -31,7 +31,6 @@ class ChoiceQuery:
         deadline: time by which the reply is needed, in seconds since the epoch.
         input: the input, for a sticky choice.
         refused: queues of the nodes that were asked before.
-        idempotent: true to choose only nodes for which doing the work twice does no harm.
     """
 
     capability: str
@@ -41,7 +40,6 @@ class ChoiceQuery:
     deadline: float | None = None
     input: object = None
     refused: Collection[str] = ()
-    idempotent: bool = False
 
 
 class ProviderChoice:
@@ -81,9 +79,7 @@ class ProviderChoice:
         reachable = [
             provider
             for provider in providers
-            if provider.queue not in refused
-            and self._circuits.is_closed(provider.queue, breaker)
-            and (not query.idempotent or provider.capability.is_idempotent)
+            if provider.queue not in refused and self._circuits.is_closed(provider.queue, breaker)
         ]
         longest = float("inf") if query.deadline is None else query.deadline - self._clock.time()
         ready = [provider for provider in reachable if not provider.is_full and provider.seconds <= longest]

@@ -113,7 +113,7 @@ class Dispatch:
         """
         refused: tuple[str, ...] = ()
         while True:
-            request = await origin.prepare_request(target)
+            request = self._limit_request(target, await origin.prepare_request(target))
             try:
                 await self._deliver(target, request, call, query, refused)
             except (RequestRejectedError, MeshUnavailableError) as error:
@@ -163,7 +163,7 @@ class Dispatch:
                 reason=target.reason,
             )
         try:
-            await self._requester.send(target, request, self._context)
+            await self._requester.send(target, request, self._find_traced(target))
             await self._requester.wait_for_acceptance(target, request, call, self._options.accept_within)
         except MeshUnavailableError as error:
             await self._record_failure(circuit, number, target, error)
@@ -198,6 +198,18 @@ class Dispatch:
             reason=error.reason,
         )
         await circuit.wait_until_open(seconds)
+
+    def _limit_request(self, target: Target, request: MeshRequest) -> MeshRequest:
+        """Return what a request may carry into another realm."""
+        if target.realm == self._mesh.realm:
+            return request
+        hidden = {"user", "budget"} - self._options.share
+        return request.model_copy(update=dict.fromkeys(hidden))
+
+    def _find_traced(self, target: Target) -> RunContext | None:
+        """Return the context whose trace goes on at a node."""
+        is_shared = target.realm == self._mesh.realm or "trace" in self._options.share
+        return self._context if is_shared else None
 
     async def _find_following(
         self, error: RequestRejectedError | MeshUnavailableError, query: ChoiceQuery, refused: tuple[str, ...]

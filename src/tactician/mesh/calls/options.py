@@ -42,8 +42,6 @@ class MeshCallOptions:
         fallback_on: `"unavailable"` when no node is reached, accepts or is in time; `"any"` for failed work, too.
         max_age: age up to which an earlier reply to the same input is taken.
         cache_key: key of the replies; the input, by default.
-        hedge: true to ask a second node when the reply takes longer than 95 % of those before, if the capability is
-            idempotent.
         share: what a request may carry into another realm beside its input and its deadline: `"user"`, `"budget"` and
             `"trace"`.
 
@@ -66,7 +64,6 @@ class MeshCallOptions:
     fallback_on: FallbackOn = "unavailable"
     max_age: timedelta | None = None
     cache_key: str | None = None
-    hedge: bool = False
     share: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -84,8 +81,6 @@ class MeshCallOptions:
         for policy, kind in ((self.retries, Retries), (self.breaker, CircuitBreakerPolicy)):
             if not isinstance(policy, kind):
                 raise ConfigurationError(f"{policy!r} is no {kind.__name__}: write {kind.__name__}(...)")
-        if self.hedge and self.on is not None:
-            raise ConfigurationError("hedge=True asks a second node, so that on= cannot name the only one.")
         if self.priority not in tuple(Priority):
             raise ConfigurationError(f"priority is {self.priority!r}; write priority=Priority.HIGH")
 

@@ -96,7 +96,7 @@ class Requester:
         """Return the error for a capability for which no node can be asked."""
         mesh, name = self._mesh, query.capability
         waits = [mesh.circuits.find(offer.queue, query.breaker).seconds_left for offer in offers]
-        if waits and not query.refused and not query.idempotent:
+        if waits and not query.refused:
             return create_circuit_error(f"the nodes that offer {name!r}", min(waits))
         offered = sorted({offering.capability.name for offering in mesh.directory.list_offerings(mesh.realm)})
         hint = did_you_mean(name, offered) or f" It has: {', '.join(offered) or 'no work'}."
@@ -126,6 +126,7 @@ class Requester:
                 "id": request_id,
                 "sender": self._mesh.name,
                 "capability": capability,
+                "realm": self._mesh.realm,
                 "sent_at": self._mesh.clock.time(),
                 **from_run,
                 **packed,

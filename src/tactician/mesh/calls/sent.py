@@ -6,18 +6,23 @@ import json
 from typing import Final
 
 from tactician.clock import Clock
-from tactician.errors import DocumentConflictError
+from tactician.errors import DocumentConflictError, MeshUnavailableError, StoreError
 from tactician.frozen import frozen
+from tactician.loggers import get_logger
 from tactician.mesh.calls.options import MeshCallOptions
 from tactician.mesh.calls.requester import Requester, Target
 from tactician.mesh.calls.ticket import Ticket, submit_request
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages.requests import MeshRequest, RequestUser
+from tactician.mesh.transports.transport import TransportError
 from tactician.runs import ChatUser, Input
 from tactician.stores import DocumentStore
 from tactician.stores.document import StoredDocument
 
 _SENT: Final = "mesh-sent"
+_PRUNE_EVERY: Final = 600.0
+_MOST_PRUNED: Final = 1_000
+_logger = get_logger(__name__)
 
 
 @frozen
@@ -50,6 +55,7 @@ class SentRequests:
         self._mesh = mesh
         self._store = store
         self._requester = Requester(mesh)
+        self._prunes_at = 0.0
 
     @property
     def clock(self) -> Clock:
@@ -79,6 +85,9 @@ class SentRequests:
         )
         sent = await self.find(request_id) or await self._save(request, on)
         request = request.model_copy(update={"sender": sent.request.sender})
+        if (now := self.clock.monotonic()) >= self._prunes_at:
+            self._prunes_at = now + _PRUNE_EVERY
+            self._mesh.spawn(self._prune())
         return await submit_request(self._mesh, sent.target, request, None, MeshCallOptions(on=sent.target.node), input)
 
     async def find(self, request_id: str) -> SentRequest | None:
@@ -93,6 +102,28 @@ class SentRequests:
     def create_ticket(self, sent: SentRequest) -> Ticket:
         """Return the ticket of a request that was sent."""
         return Ticket(self._mesh, sent.target, sent.request)
+
+    async def _prune(self) -> None:
+        """Forget old requests whose nodes have answered or forgotten them; others are looked at again later."""
+        oldest = self.clock.time() - self._mesh.retention.total_seconds()
+        try:
+            for document in await self._store.find(_SENT, limit=_MOST_PRUNED):
+                sent = None if document.updated_at > oldest else await self.find(document.id)
+                if sent is None:
+                    continue
+                if await self._is_open(sent):
+                    await self._store.save(document)
+                else:
+                    await self._store.delete(_SENT, document.id)
+        except (StoreError, DocumentConflictError) as error:
+            _logger.warning("%s: old requests are forgotten later: %s", self._mesh.name, error)
+
+    async def _is_open(self, sent: SentRequest) -> bool:
+        try:
+            report = await self.create_ticket(sent).status()
+        except (MeshUnavailableError, TransportError):
+            return True  # its node may be down for now
+        return report.status in ("queued", "running", "waiting")
 
     async def _save(self, request: MeshRequest, on: str | None) -> SentRequest:
         """Save the node of a request before it is asked: after a crash in between, the same node is asked again."""

@@ -17,7 +17,7 @@ from tactician.frozen import frozen
 from tactician.mesh.messages.bounds import JsonObject, MessageError, parse_bounded
 from tactician.mesh.messages.cards import CardQuery, NodeCard
 from tactician.mesh.messages.directives import DirectiveMessage, DirectiveReceipt, TopicEvent
-from tactician.mesh.messages.message import MAX_BYTES, MeshMessage
+from tactician.mesh.messages.message import MAX_BYTES, QUEUED_WINDOW, MeshMessage
 from tactician.mesh.messages.replies import MeshReply, ProgressReport, RequestAcceptance, StatusReport
 from tactician.mesh.messages.requests import Cancellation, MeshRequest, StatusQuery
 from tactician.mesh.messages.signing import MessageSigner
@@ -44,8 +44,6 @@ MESSAGES: Final[dict[str, type[MeshMessage]]] = {
 """All messages, by the names in their types."""
 TIME_WINDOW: Final = 300.0
 """Seconds for which a message is valid that says nothing else."""
-QUEUED_WINDOW: Final = 7 * 86_400.0
-"""Seconds for which a request or a reply is valid, which may wait in a queue."""
 _LONG_LIVED: Final = (MeshRequest, MeshReply)
 _SKEW: Final = 60.0
 """Seconds by which the clock of a sender may be ahead."""

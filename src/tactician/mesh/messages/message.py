@@ -11,6 +11,8 @@ from tactician.llm import Usage
 
 MAX_BYTES: Final = 1_000_000
 """Bytes of the longest message."""
+QUEUED_WINDOW: Final = 7 * 86_400.0
+"""Seconds for which a request or a reply is valid, which may wait in a queue."""
 MAX_TEXT: Final = 2_000
 """Characters of the longest explanation."""
 MAX_NAMES: Final = 100

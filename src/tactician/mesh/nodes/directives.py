@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
 
 from tactician.errors import DocumentConflictError, StoreError
 from tactician.events.bus import EventEmitter
@@ -14,12 +13,12 @@ from tactician.mesh.connection import MeshConnection
 from tactician.mesh.events import DirectiveReceived
 from tactician.mesh.messages.directives import DirectiveMessage
 from tactician.mesh.nodes.offer import Offer
+from tactician.mesh.retention import DIRECTIVES
 from tactician.mesh.transports.transport import TransportError
 from tactician.platform import Platform
 from tactician.prompts.contributors import Directive
 from tactician.stores.document import StoredDocument
 
-_DIRECTIVES: Final = "mesh-directives"
 _logger = get_logger(__name__)
 
 
@@ -44,7 +43,7 @@ class NodeDirectives:
         Raises:
             StoreError: when the store does not answer.
         """
-        for document in await self._platform.store.find(_DIRECTIVES):
+        for document in await self._platform.store.find(DIRECTIVES):
             self._mesh.board.note(DirectiveMessage.model_validate(json.loads(document.text)))
         self._end = self._mesh.board.on_change(self._take)
 
@@ -79,8 +78,8 @@ class NodeDirectives:
         """Save a directive, in the place of the one that it withdraws."""
         store, body = self._platform.store, message.model_dump_json(by_alias=True, exclude_defaults=True)
         try:
-            await store.delete(_DIRECTIVES, message.id)
+            await store.delete(DIRECTIVES, message.id)
             with suppress(DocumentConflictError):  # another instance has saved it
-                await store.save(StoredDocument(collection=_DIRECTIVES, id=message.id, body=body))
+                await store.save(StoredDocument(collection=DIRECTIVES, id=message.id, body=body))
         except StoreError as error:
             _logger.warning("%s: a directive was not saved: %s", self._node, error)

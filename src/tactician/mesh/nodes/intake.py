@@ -51,6 +51,7 @@ class Intake:
         reporter: the reporter of the runs.
         queue: what waits at all instances.
         queue_limit: number of requests that may wait.
+        is_shareable: true when nodes of other realms may ask.
         is_draining: returns whether the node takes nothing new.
         wake: lets the worker look for runs at once.
     """
@@ -67,6 +68,7 @@ class Intake:
         queue: SharedQueue,
         *,
         queue_limit: int,
+        is_shareable: bool,
         is_draining: Callable[[], bool],
         wake: Callable[[], None],
     ) -> None:
@@ -79,6 +81,7 @@ class Intake:
         self._reporter = reporter
         self._queue = queue
         self._queue_limit = queue_limit
+        self._is_shareable = is_shareable
         self._is_draining = is_draining
         self._client = RunClient(platform, wake=wake, name=node)
         self._clock = mesh.clock
@@ -175,6 +178,9 @@ class Intake:
             return RequestRejection(
                 reason="too_many_hops", message=f"The request goes in a circle or through too many nodes: {path}"
             )
+        if request.realm not in (None, self._mesh.realm) and not self._is_shareable:
+            message = f"{self._node} takes no requests of the realm {request.realm}: Node(..., shareable=True)"
+            return RequestRejection(reason="not_allowed", message=message)
         if (offered := self._offers.get(request.capability)) is None:
             return self._create_unknown(request.capability)
         offer = offered.offer

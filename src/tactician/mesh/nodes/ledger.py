@@ -10,10 +10,10 @@ from tactician.errors import DocumentConflictError
 from tactician.frozen import frozen
 from tactician.mesh.messages.replies import MeshReply
 from tactician.mesh.messages.requests import MeshRequest
+from tactician.mesh.retention import REQUESTS
 from tactician.stores import DocumentStore
 from tactician.stores.document import Lease, StoredDocument
 
-_REQUESTS: Final = "mesh-requests"
 _LOOK_AGAIN: Final = 30.0
 """Seconds after which an instance looks whether a request was forgotten by the instance that has accepted it."""
 
@@ -53,7 +53,7 @@ class RequestLedger:
         """Add a request, and return its entry, which an earlier delivery may have made."""
         fields = {"request": _dump(request), "trace_parent": trace_parent, "accepted_at": now, "reply": None}
         document = StoredDocument(
-            collection=_REQUESTS,
+            collection=REQUESTS,
             id=self._name(request.run_key),
             name=self._node,
             status="open",
@@ -69,7 +69,7 @@ class RequestLedger:
 
     async def find(self, run_key: str) -> LedgerEntry | None:
         """Return the entry of a request, or `None`."""
-        document = await self._store.load(_REQUESTS, self._name(run_key))
+        document = await self._store.load(REQUESTS, self._name(run_key))
         return None if document is None else _read(document)
 
     async def readdress(self, entry: LedgerEntry, request: MeshRequest) -> None:
@@ -88,13 +88,11 @@ class RequestLedger:
 
     async def list_open(self) -> list[LedgerEntry]:
         """Return the requests without a reply."""
-        return [
-            _read(document) for document in await self._store.find(_REQUESTS, statuses=["open"], names=[self._node])
-        ]
+        return [_read(document) for document in await self._store.find(REQUESTS, statuses=["open"], names=[self._node])]
 
     async def claim_forgotten(self, owner: str) -> tuple[LedgerEntry, Lease] | None:
         """Claim a request to look whether its work has ended without a reply."""
-        claimed = await self._store.claim(_REQUESTS, owner, _LOOK_AGAIN, names=[self._node])
+        claimed = await self._store.claim(REQUESTS, owner, _LOOK_AGAIN, names=[self._node])
         return None if claimed is None else (_read(claimed[0]), claimed[1])
 
     async def _save(self, document: StoredDocument) -> None:

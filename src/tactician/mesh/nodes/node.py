@@ -33,6 +33,7 @@ from tactician.mesh.nodes.settings import NodeOptions, NodeSettings
 from tactician.mesh.nodes.shared_queue import SharedQueue
 from tactician.mesh.nodes.withdrawals import WithdrawalSender
 from tactician.mesh.nodes.work import NodeWork
+from tactician.mesh.retention import RecordPruner
 from tactician.mesh.sources import OpenMeshes, RunningNodes
 from tactician.mesh.transports.transport import TransportError
 from tactician.platform import Platform
@@ -125,6 +126,7 @@ class Node:
             self._reporter,
             queue,
             queue_limit=self._settings.queue_limit,
+            is_shareable=self._settings.shareable,
             is_draining=lambda: self.state is not NodeState.READY,
             wake=self._work.wake,
         )
@@ -154,7 +156,7 @@ class Node:
     @property
     def capabilities(self) -> tuple[CapabilityCard, ...]:
         """The capabilities that the node offers."""
-        return tuple(offered.offer.card() for offered in self._offers.values())
+        return tuple(offered.offer.card(self._load.find_price(name)) for name, offered in self._offers.items())
 
     @property
     def queue(self) -> str:
@@ -230,7 +232,14 @@ class Node:
         self._platform.services.find(RunningNodes).nodes.append(self)
         self._work.start()
         receiving = self._mesh.receive_from(self.queue, self._inbox.take, self._settings.lease.total_seconds())
-        upkeep = (receiving, self._keep_announcing(), self._work.keep_sweeping(), self._held.keep_leases())
+        pruner = RecordPruner(self._mesh, self._platform.store)
+        upkeep = (
+            receiving,
+            self._keep_announcing(),
+            self._work.keep_sweeping(),
+            self._held.keep_leases(),
+            pruner.keep_pruning(),
+        )
         self._tasks = [asyncio.create_task(work) for work in upkeep]
         await self._announce()
 

@@ -99,8 +99,8 @@ class Offer:
             is_idempotent=idempotent,
         )
 
-    def card(self) -> CapabilityCard:
-        """Return the card of the capability."""
+    def card(self, price: float | None = None) -> CapabilityCard:
+        """Return the card of the capability, with the US dollars that a request costs."""
         return CapabilityCard(
             name=self.name,
             kind=self.kind,
@@ -111,6 +111,7 @@ class Offer:
             version=self.version,
             is_enabled=self.is_enabled,
             is_idempotent=self.is_idempotent,
+            price=price,
         )
 
     def find_problems(self, value: JsonValue) -> tuple[str, ...]:

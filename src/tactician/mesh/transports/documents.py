@@ -25,6 +25,7 @@ _CLAIMS: Final = "mesh-claim"
 _PUBLISHED_FOR: Final = 3600.0
 """Seconds for which the store keeps what was published."""
 _PRUNE_EVERY: Final = 200
+_PRUNE_LEASE: Final = 5.0
 _RETRIES: Final = 15
 
 
@@ -46,6 +47,7 @@ class StoreTransport(Transport):
         self._signals = signals
         self._owner = f"mesh-{new_id()}"
         self._published = 0
+        self._claimed = 0
 
     async def open(self) -> None:
         """Open the connection for signals."""
@@ -158,7 +160,7 @@ class StoreTransport(Transport):
 
     async def claim(self, key: str, seconds: float) -> bool:
         """Claim a key for some time."""
-        document = StoredDocument(collection=_CLAIMS, id=key, body="")
+        document = StoredDocument(collection=_CLAIMS, id=key, body="", due_at=AT_ONCE)
         try:
             try:
                 await self._store.add_and_claim(document, self._owner, seconds)
@@ -166,7 +168,18 @@ class StoreTransport(Transport):
                 return await self._store.claim(_CLAIMS, self._owner, seconds, id=key) is not None
         except StoreError as error:
             raise self._explain(error) from error
+        self._claimed += 1
+        if self._claimed % _PRUNE_EVERY == 0:
+            await self._prune_claims()
         return True
+
+    async def _prune_claims(self) -> None:
+        """Delete claims that have ended; a claim by any id finds only those."""
+        with suppress(StoreError):  # the next time
+            for _ in range(2 * _PRUNE_EVERY):
+                if (ended := await self._store.claim(_CLAIMS, self._owner, _PRUNE_LEASE)) is None:
+                    return
+                await self._store.delete(_CLAIMS, ended[0].id)
 
     async def _retry(self, operation: Callable[[], Awaitable[object]]) -> None:
         """Do what may be done twice, and do it again while the server restarts."""

@@ -87,6 +87,9 @@ class MemoryTransport(Transport):
         now, claims = self._clock.monotonic(), self._broker.claims
         if claims.get(key, -inf) > now:
             return False
+        while claims and next(iter(claims.values())) <= now:  # of equal terms, the oldest come first
+            del claims[next(iter(claims))]
+        claims.pop(key, None)
         claims[key] = now + seconds
         return True
 

@@ -109,19 +109,25 @@ class PlanMade(Event):
 
 
 @frozen(kw_only=True)
-class ActionStarted(Event):
-    """An action is about to run."""
-
-    usual_level: ClassVar[int] = logging.INFO
-    opens: ClassVar[str | None] = SpanKind.ACTION
+class ActionEvent(Event):
+    """Base class of the events of an action."""
 
     action: str
-    description: str
 
     @property
     def span_key(self) -> str:
         """The name of the action."""
         return self.action
+
+
+@frozen(kw_only=True)
+class ActionStarted(ActionEvent):
+    """An action is about to run."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.ACTION
+
+    description: str
 
     def describe_span(self) -> SpanFacts:
         """Return the name of the action."""
@@ -137,12 +143,11 @@ class ActionStarted(Event):
 
 
 @frozen(kw_only=True)
-class ActionRefused(Event):
+class ActionRefused(ActionEvent):
     """An action was not started, as it would break `rules`."""
 
     usual_level: ClassVar[int] = logging.WARNING
 
-    action: str
     rules: tuple[str, ...]
 
     def describe(self) -> str:
@@ -151,18 +156,11 @@ class ActionRefused(Event):
 
 
 @frozen(kw_only=True)
-class ActionSuspended(Event):
+class ActionSuspended(ActionEvent):
     """An action waits: for answers, or for a process inside it that is paused."""
 
     usual_level: ClassVar[int] = logging.INFO
     closes: ClassVar[str | None] = SpanKind.ACTION
-
-    action: str
-
-    @property
-    def span_key(self) -> str:
-        """The name of the action."""
-        return self.action
 
     def describe(self) -> str:
         """Return which action waits."""
@@ -174,18 +172,11 @@ class ActionSuspended(Event):
 
 
 @frozen(kw_only=True)
-class ActionResumed(Event):
+class ActionResumed(ActionEvent):
     """An action that waited continues, from its beginning, with what it has done and was answered."""
 
     usual_level: ClassVar[int] = logging.INFO
     opens: ClassVar[str | None] = SpanKind.ACTION
-
-    action: str
-
-    @property
-    def span_key(self) -> str:
-        """The name of the action."""
-        return self.action
 
     def describe(self) -> str:
         """Return which action continues."""
@@ -197,21 +188,15 @@ class ActionResumed(Event):
 
 
 @frozen(kw_only=True)
-class ActionCompleted(Event):
+class ActionCompleted(ActionEvent):
     """An action has run, or raised `error`. `outputs` names the types that it gave."""
 
     closes: ClassVar[str | None] = SpanKind.ACTION
 
-    action: str
     seconds: float
     tally: UsageTally
     outputs: tuple[str, ...] = ()
     error: str | None = None
-
-    @property
-    def span_key(self) -> str:
-        """The name of the action."""
-        return self.action
 
     def describe_span(self) -> SpanFacts:
         """Return the types that the action gave."""
