@@ -24,6 +24,7 @@ LATE = {
     "tactician.serve.a2a": "the extra `a2a`",
     "tactician.serve.a2a.grpc_server": "the extra `a2a-grpc`",
     "tactician.serve.ag_ui": "the extra `ag-ui`",
+    "tactician.coding.editor.servers": "the extra `mcp`",
     "tactician.coding.tools.servers": "the extra `mcp`",
     "tactician.planning.forecast": "plans whose actions have estimates, and objectives",
     "tactician.resilience": "limits of calls, which few programs set",

@@ -9,5 +9,6 @@ import "./styles/agents.css";
 import "./styles/waiting.css";
 import "./styles/schema-form.css";
 import "./styles/overview.css";
+import "./styles/evaluations.css";
 
 render(<App />, document.getElementById("app")!);

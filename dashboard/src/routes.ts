@@ -23,6 +23,8 @@ export const ROUTES: readonly RouteDefinition[] = [
   { path: "waiting", title: "Waiting for people", nav: "Waiting", load: () => import("./views/waiting") },
   { path: "agents", title: "Agents", nav: "Agents", load: () => import("./views/agents") },
   { path: "agents/:id", title: "Agent", load: () => import("./views/agent") },
+  { path: "evaluations", title: "Evaluations", nav: "Evaluations", load: () => import("./views/evaluations") },
+  { path: "evaluations/:id", title: "Evaluation", load: () => import("./views/evaluation") },
   { path: "models", title: "Models", nav: "Models", load: () => import("./views/models") },
   { path: "stores", title: "Stores", nav: "Stores", load: () => import("./views/stores") },
 ];

@@ -216,3 +216,12 @@ async def test_a_long_conversation_is_shortened(repo: Path) -> None:
     results = [m for m in model.calls[-1].messages if isinstance(m, ToolResult)]
     assert [len(result.content) > 1_000 for result in results] == [False] * 9 + [True] * 3
     assert json.dumps([m.content for m in results[:9]]).count("shortened") == 9
+
+
+async def test_the_text_of_a_coding_agent_is_its_summary_once(repo: Path) -> None:
+    agent = CodingAgent(
+        model=ScriptedModel("The slice left out the first price."),
+        workspace=repo,
+        commands=CommandPolicy(mode="never"),
+    )
+    assert [piece async for piece in agent.stream_text("Why?")] == ["The slice left out the first price."]

@@ -59,6 +59,7 @@ from tactician.llm import EmbeddingModel
 from tactician.llm.embeddings.model import NO_EMBEDDING_OPTIONS, EmbeddingOptions, Embeddings
 from tactician.planning import rules
 from tactician.rag import Library, RagTools, parse_markdown
+from tactician.serve import app
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -307,6 +308,27 @@ async def test_a_judge_of_pairs_sees_both_orders() -> None:
     assert case.scores["Judge agreement"].value == 0.5
     orders = [call.prompt.index("go") < call.prompt.index("longer") for call in model.calls]
     assert sorted(orders) == [False, True]
+
+
+async def test_another_program_of_the_store_takes_the_judgement(tmp_path: Path) -> None:
+    @runnable
+    async def echo(text: str) -> str:
+        return text
+
+    case = Case(name="case", inputs="go", expected_output="stop")
+    dataset = Dataset(name="one", cases=[case], evaluators=[PersonJudge("Which is better?", pairs=True)])
+    store = str(tmp_path / "runs.db")
+    async with Platform(store=SqliteStore(store)) as platform:
+        (waiting,) = (await evaluate(dataset, echo, platform=platform, id="asks")).waiting
+    async with Platform(store=SqliteStore(store)) as other:
+        server = app(other)
+        async with server.router.lifespan_context(server):
+            (run,) = await other.runs(status="waiting")
+            assert run.id == waiting.run_id
+            await other.respond(run.id, run.pending[0].id, {"better": "equal"})
+    async with Platform(store=SqliteStore(store)) as platform:
+        report = await evaluate(dataset, echo, platform=platform, id="asks")
+    assert (report.is_complete, report.list_scores("PersonJudge")) == (True, {"case": [0.5]})
 
 
 async def test_a_person_judges_and_the_case_does_not_run_again(tmp_path: Path) -> None:

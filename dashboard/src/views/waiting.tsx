@@ -10,6 +10,7 @@ import { Answer } from "../components/answer";
 import { Badge } from "../components/badge";
 import { EmptyState, Loading, ProblemNote } from "../components/empty";
 import { Fact, Page } from "../components/page";
+import { Prompt, questionOf } from "../components/prompt";
 import { findReviewForm } from "../components/review-answer";
 import { clip, formatAge, formatDuration, formatFullTime } from "../lib/format";
 import { asSchema } from "../lib/schema";
@@ -247,7 +248,7 @@ function QueueRow({ entry, isCurrent, onChoose }: QueueRowProps) {
           <strong>{entry.agent}</strong>
           <Deadline entry={entry} isShort />
         </span>
-        <span class="queue-row-text">{clip(request.prompt, 90)}</span>
+        <span class="queue-row-text">{clip(questionOf(request), 90)}</span>
         <span class="queue-row-foot">
           <KindBadge request={request} />
           {request.role !== null && <span class="muted">{request.role}</span>}
@@ -302,7 +303,7 @@ function Detail({ onTouch, onGoOn, ...answer }: DetailProps) {
           {request.deadline !== null && <Fact label="Then">{describeDefault(request)}</Fact>}
         </div>
         {request.path.length > 1 && <p class="muted path">{request.path.join(" › ")}</p>}
-        <pre class="prompt">{request.prompt}</pre>
+        <Prompt request={request} />
         <WrongRole entry={entry} />
         {isClosed && (
           <div class="problem" role="alert">

@@ -21,6 +21,7 @@ from tactician.cli.code_work import (
     Verify,
     print_diff,
     resume_work,
+    serve_at_editor,
     work_on,
 )
 from tactician.cli.console import (
@@ -160,6 +161,15 @@ def resume(
         no_input=no_input,
     )
     resume_work(id, options)
+
+
+@code.command()
+def acp(model: ModelName = None, store: StoreUrl = None, debug: Debug = False) -> None:
+    """Be the coding agent of an editor that speaks the Agent Client Protocol, over standard input and output.
+
+    Zed, JetBrains IDEs and Neovim start it as an agent server. A store keeps the conversations.
+    """
+    serve_at_editor(model, store)
 
 
 @code.command()

@@ -18,6 +18,7 @@ from tactician.cli.progress import ProgressView
 from tactician.cli.run_command import create_asker, open_catalog
 from tactician.cli.stores import find_store, format_store_option
 from tactician.errors import ConfigurationError
+from tactician.extras import require_extra
 from tactician.frozen import frozen
 from tactician.platform import Platform
 from tactician.process import AgentProcess
@@ -140,6 +141,20 @@ async def _run(agent: CodingAgent, options: CodeOptions, start: Callable[[Platfo
             if documents is not None:
                 say(f"`tactician ps` has the id. Go on with: tactician code resume ID {options.format()}")
             raise
+
+
+def serve_at_editor(model: str | None, store: str | None) -> None:
+    """Serve the editor that has started this program, until it leaves. Standard output is the protocol's."""
+    with require_extra("coding", "The protocol of editors needs"):
+        from tactician.coding.editor.server import serve_editor
+
+    async def serve() -> None:
+        async with AsyncExitStack() as stack:
+            opened = find_store(store)
+            documents = None if opened is None else await stack.enter_async_context(open_store(opened))
+            await serve_editor(Platform(models=open_catalog(model), store=documents))
+
+    asyncio.run(serve())
 
 
 def _finish(outcome: Outcome, options: CodeOptions) -> None:

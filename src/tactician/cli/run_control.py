@@ -59,6 +59,9 @@ def respond(
     async def work(platform: Platform, run: RunView) -> Outcome:
         request = _choose_request(run, request_id)
         response = _check_decision(decision, request) if decision is not None else parse_answer_text(value, request)
+        from tactician.evals.asking import register_judges
+
+        register_judges(platform)
         return await platform.respond(id, request.id, response, role=role, by=by)
 
     access = BlueprintAccess.of(allow, modules, root)

@@ -32,7 +32,7 @@ def compare_reports(
     scores = {name: _compare(old[name], new[name], seed, strict) for name in names}
     measures = {
         name: _compare(values, measured, seed, confidence)
-        for (name, values), (_, measured) in zip(_list_measures(before), _list_measures(after), strict=True)
+        for (name, values), (_, measured) in zip(before.list_measures(), after.list_measures(), strict=True)
         if values.keys() & measured.keys()
     }
     earlier, later = set(before.case_names), set(after.case_names)
@@ -71,13 +71,3 @@ def _list_values(report: EvalReport) -> dict[str, dict[str, list[float]]]:
     for entry in report.entries:
         passed.setdefault(entry.case, []).append(0.0 if entry.failed is not None else 1.0)
     return {PASSED: passed}
-
-
-def _list_measures(report: EvalReport) -> Iterator[tuple[str, dict[str, list[float]]]]:
-    """Yield the cost, the tokens and the seconds by case."""
-    for name in ("cost", "tokens", "seconds"):
-        values: dict[str, list[float]] = {}
-        for entry in report.entries:
-            if (value := getattr(entry, name)) is not None:
-                values.setdefault(entry.case, []).append(float(value))
-        yield name, values

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from pydantic_evals.evaluators import EvaluationReason, EvaluatorContext
 from pydantic_evals.otel import SpanTree
 
-from tactician.evals.entries import WaitingCase
 from tactician.evals.span_trees import build_span_tree
+from tactician.evals.summaries import WaitingCase
 from tactician.events import Event
 from tactician.llm.usage import UsageTally
 from tactician.planning import Plan

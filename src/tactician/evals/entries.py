@@ -11,7 +11,6 @@ from pydantic_core import PydanticSerializationError, to_json
 from pydantic_evals.reporting import ReportCase, ReportCaseFailure
 
 from tactician.errors import StoredStateError
-from tactician.frozen import frozen
 
 
 @dataclass(kw_only=True, slots=True)
@@ -54,21 +53,6 @@ class TrialEntry:
             return to_json(self, fallback=repr).decode()
         except (PydanticSerializationError, ValueError, RecursionError) as error:
             raise StoredStateError(f"The case {self.name} cannot be kept: {error}") from error
-
-
-@frozen
-class WaitingCase:
-    """Run of a case that waits for somebody: the evaluation goes on with the same `id` once there are answers.
-
-    Attributes:
-        name: name of the run of the case.
-        run_id: id of the run.
-        prompts: what it asks.
-    """
-
-    name: str
-    run_id: str
-    prompts: tuple[str, ...]
 
 
 _ENTRY: Final = pydantic.TypeAdapter(TrialEntry)

@@ -16,10 +16,11 @@ from tactician.amounts import need_amount
 from tactician.errors import ConfigurationError
 from tactician.evals.answer_cache import AnswerCache
 from tactician.evals.comparison import compare_reports
-from tactician.evals.entries import TrialEntry, WaitingCase
+from tactician.evals.entries import TrialEntry
 from tactician.evals.journal import EvaluationJournal
 from tactician.evals.report import EvalReport
 from tactician.evals.scoring import TrialScorer, analyze_report
+from tactician.evals.summaries import WaitingCase
 from tactician.evals.telemetry import emit_results
 from tactician.evals.trials import Trial, TrialRunner
 from tactician.events.event import new_id

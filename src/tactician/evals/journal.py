@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Final
 
 from tactician.errors import DocumentConflictError, RunConflictError
 from tactician.evals.entries import TrialEntry, read_entries
 from tactician.evals.report import EvalReport
+from tactician.evals.summaries import COMPLETE, EVALUATIONS, RUNNING, STOPPED, WAITING, read_summary
 from tactician.stores import DocumentStore
 from tactician.stores.document import StoredDocument
 
-EVALUATIONS: Final = "evaluations"
-"""Collection of the documents."""
-RUNNING, COMPLETE, STOPPED = "running", "complete", "stopped"
+_FACTS: Final = ("id", "name", "dataset", "runnable", "expected", "started", "stopped", "waiting")
 
 
 class EvaluationJournal:
@@ -64,7 +63,7 @@ class EvaluationJournal:
     async def close(self) -> None:
         """Keep the whole report in the place of its cases."""
         report = self._report
-        status = COMPLETE if report.is_complete else STOPPED
+        status = COMPLETE if report.is_complete else WAITING if report.waiting else STOPPED
         body = json.dumps([entry.to_json() for entry in report.entries])
         self._document = await self._store.fold(replace(self._describe(status, len(report.entries)), body=body))
 
@@ -78,6 +77,7 @@ class EvaluationJournal:
             "done": done,
             "started": report.started,
             "stopped": report.stopped,
+            "waiting": [asdict(case) for case in report.waiting],
         }
         return StoredDocument(
             collection=EVALUATIONS,
@@ -100,21 +100,9 @@ async def load_report(store: DocumentStore, id: str) -> EvalReport | None:
     document = await store.load(EVALUATIONS, id)
     if document is None:
         return None
-    entries = await _read_entries(store, document)
-    return describe_document(document, entries)
-
-
-async def list_reports(store: DocumentStore, limit: int = 100) -> list[EvalReport]:
-    """Return the evaluations of a store without their cases, newest first."""
-    documents = await store.find(EVALUATIONS, limit=limit, with_bodies=False, newest_first=True)
-    return [describe_document(document, []) for document in documents]
-
-
-def describe_document(document: StoredDocument, entries: list[TrialEntry]) -> EvalReport:
-    """Return the report of a document, with these cases."""
-    header = json.loads(document.header)
-    facts = {name: header[name] for name in ("name", "dataset", "runnable", "expected", "started", "stopped")}
-    return EvalReport(id=document.id, entries=entries, **facts)
+    entries, summary = await _read_entries(store, document), read_summary(document)
+    facts = {name: getattr(summary, name) for name in _FACTS}
+    return EvalReport(entries=entries, **facts)
 
 
 async def _read_entries(store: DocumentStore, document: StoredDocument) -> list[TrialEntry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,8 @@ from pydantic_evals.reporting import EvaluationReport, ReportAnalysis, ReportCas
 
 from tactician.errors import StoredStateError
 from tactician.evals.differences import ReportComparison
-from tactician.evals.entries import TrialEntry, WaitingCase
+from tactician.evals.entries import TrialEntry
+from tactician.evals.summaries import WaitingCase
 from tactician.grammar import format_count
 
 if TYPE_CHECKING:
@@ -164,6 +166,15 @@ class EvalReport:
             elif name in entry.scores:
                 values.setdefault(entry.case, []).append(entry.scores[name])
         return values
+
+    def list_measures(self) -> Iterator[tuple[str, dict[str, list[float]]]]:
+        """Yield the cost, the tokens and the seconds by case, as far as they are known."""
+        for name in ("cost", "tokens", "seconds"):
+            values: dict[str, list[float]] = {}
+            for entry in self.entries:
+                if (value := getattr(entry, name)) is not None:
+                    values.setdefault(entry.case, []).append(float(value))
+            yield name, values
 
     @property
     def score_names(self) -> list[str]:

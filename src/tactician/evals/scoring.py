@@ -11,8 +11,9 @@ from pydantic_evals.evaluators import EvaluatorContext, ReportEvaluatorContext
 from pydantic_evals.reporting import ReportCase, ReportCaseFailure
 
 from tactician.evals.context import EvalContext
-from tactician.evals.entries import TrialEntry, WaitingCase
+from tactician.evals.entries import TrialEntry
 from tactician.evals.report import EvalReport
+from tactician.evals.summaries import WaitingCase
 from tactician.evals.trials import Trial, TrialProgress, TrialRunner
 from tactician.runs import BudgetError
 

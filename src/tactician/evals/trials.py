@@ -14,7 +14,7 @@ from tactician.agents import BaseRunnable
 from tactician.clock import Timeout
 from tactician.errors import RunConflictError
 from tactician.evals.answer_cache import AnswerCache
-from tactician.evals.entries import WaitingCase
+from tactician.evals.summaries import WaitingCase
 from tactician.events import Event
 from tactician.frozen import frozen
 from tactician.grammar import format_count
@@ -174,6 +174,7 @@ class TrialRunner:
         if record.status is RunStatus.COMPLETED:
             for usage in record.header.spent["usage"]:
                 context.tally.add(usage)
+            platform.register_internal(runnable)  # the output of a planned agent is read by its types
             output = _revive(runnable, await platform.output(record.run_id))
             return RunResult(output, tally=context.tally, run_id=record.run_id)
         return await _continue(runnable, record, context)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from tactician.events import Event
-from tactician.loop.events import TextReceived, TurnStarted
+from tactician.loop.events import TextReceived, TurnCompleted, TurnStarted
 from tactician.runs import RunCompleted
 from tactician.tools.tool import as_text
 
@@ -18,7 +18,8 @@ async def read_answer_text(events: AsyncGenerator[Event], level: int = 0) -> Asy
 
     Text that a model writes before it calls a tool is part of it, as a paragraph of its own. What classifiers, workers,
     managers and actions write is not. An answer that does not come in pieces, such as an object, comes at the end, and
-    so does an answer that a guardrail, a reviewer or a repetition may replace.
+    so does an answer that a guardrail, a reviewer or a repetition may replace. A typed output that is made of the text
+    of the last turn, such as the output of a coding agent, does not come once more after it.
 
     Args:
         events: the events, such as the events of `agent.stream(...)`. They are closed at the end.
@@ -45,6 +46,7 @@ class AnswerReader:
         self._turns: dict[str, TurnStarted] = {}
         self._turn: str | None = None
         self._text = ""
+        self._is_answered = False
 
     def read(self, event: Event) -> str:
         """Return the text that an event adds; empty for none."""
@@ -53,6 +55,8 @@ class AnswerReader:
                 self._turns[event.run_id] = event
             case TextReceived() if event.answer_level <= self._level and event.text:
                 return self._add(event)
+            case TurnCompleted() if (turn := self._turns.get(event.run_id)) is not None and turn.id == self._turn:
+                self._is_answered = not event.response.message.tool_calls
             case RunCompleted():
                 return self.finish(event.result.output)
         return ""
@@ -65,7 +69,8 @@ class AnswerReader:
     def finish(self, output: object) -> str:
         """Return the text of an answer that has not come in pieces; empty if it has, or without an answer."""
         answer = "" if output is None else as_text(output)
-        is_said = not answer.strip() or answer.strip() == self._text.strip()
+        is_made_of_text = self._is_answered and not isinstance(output, str)
+        is_said = is_made_of_text or not answer.strip() or answer.strip() == self._text.strip()
         return "" if is_said else self._begin("", answer)
 
     def _add(self, event: TextReceived) -> str:
@@ -80,5 +85,5 @@ class AnswerReader:
 
     def _begin(self, turn: str, text: str) -> str:
         is_first = not self._text
-        self._turn, self._text = turn, text
+        self._turn, self._text, self._is_answered = turn, text, False
         return text if is_first else f"{_BETWEEN}{text}"

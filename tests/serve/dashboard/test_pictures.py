@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from tactician.llm import AssistantMessage, ModelPrice, ModelResponse, Text, Usage
 from tactician.loop import TurnCompleted, TurnFailed
 from tests.serve.dashboard.office import ANNA, Office, open_office
+from tests.serve.dashboard.test_evaluations import evaluate_capitals
 
 PLACE: Final = Path(__file__).parents[3] / "docs" / "_static" / "dashboard"
 _MODELS: Final = {"eu:gpt-5.4": (2400, 420), "us:claude-sonnet-5": (1500, 380), "local:qwen3": (900, 150)}
@@ -39,6 +40,8 @@ async def remember_an_hour(office: Office) -> None:
 def work(office: Office) -> tuple[str, str]:
     """Let agents work; return a run that has replanned, and one in which a tool was called."""
     office.run(remember_an_hour(office))
+    for name, countries in (("gpt-5.4", 7), ("qwen3", 0)):
+        office.run(evaluate_capitals(office, countries, name))
     for topic in ("Something about spring", "Something about rain", "A verse for a friend"):
         office.wait_for(office.start_run("poet", topic), "completed")
     for _ in range(5):  # the next would wait for the circuit
@@ -78,6 +81,7 @@ def test_every_view_has_a_picture(busy: tuple[Office, str, str], chromium: Brows
         "conversations": f"runs/{done}?tab=conversations",
         "waiting": "waiting",
         "agent": "agents/traveller",
+        "evaluation": "evaluations/gpt-5.4?with=qwen3",
         "models": "models",
         "stores": "stores",
     }

@@ -117,7 +117,11 @@ class Judge(Evaluator[Any, Any, Any]):
 
 
 def write_prompt(rubric: str, parts: Mapping[str, Any]) -> str:
-    """Return the question to a judge: each part between tags that it cannot close by itself."""
+    """Return the question to a judge: what to judge, and the rubric."""
+    return f"{write_parts(parts)}\n\n<rubric>\n{rubric}\n</rubric>"
+
+
+def write_parts(parts: Mapping[str, Any]) -> str:
+    """Return what to judge: each part between tags that it cannot close by itself."""
     texts = {name: format_output(part).replace("</", "<\u200b/") for name, part in parts.items()}
-    shown = [f"<{name}>\n{text}\n</{name}>" for name, text in {**texts, "rubric": rubric}.items()]
-    return "\n\n".join(shown)
+    return "\n\n".join(f"<{name}>\n{text}\n</{name}>" for name, text in texts.items())

@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-import pydantic
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
 
-from tactician.agents import PlannedAgent, achieves_goal, action, planned_agent
+from tactician.agents import PlannedAgent
 from tactician.errors import ConfigurationError
+from tactician.evals.asking import AskingJudge, AskingPairJudge, PersonChoice, PersonVerdict
 from tactician.evals.context import EvalContext, read_context
-from tactician.evals.entries import WaitingCase
-from tactician.evals.evaluators.judges import write_prompt
+from tactician.evals.evaluators.judges import write_parts
+from tactician.evals.summaries import WaitingCase
 from tactician.platform import Platform
-from tactician.process import UserInput, ask_human
+from tactician.process import UserInput
 from tactician.runs import RunContext, RunStatus
 from tactician.runs.life.creation import RunKey
 from tactician.runs.progress.store import RunStore
 from tactician.suggestions import suggest_options
-
-
-class PersonVerdict(pydantic.BaseModel):
-    """Opinion of a person about an answer."""
-
-    passed: Annotated[bool, pydantic.Field(description="Does the answer meet the rubric?")]
-    reason: str = ""
-
-
-@planned_agent(name="Evaluation judge", description="Asks a person for an opinion about an answer.")
-class AskingJudge:
-    """Agent whose only action asks a person."""
-
-    def __init__(self, role: str | None = None) -> None:
-        self._role = role
-
-    @achieves_goal("The opinion of a person")
-    @action
-    async def ask(self, asked: UserInput) -> PersonVerdict:
-        """Ask a person."""
-        return await ask_human(PersonVerdict, asked.content, required_role=self._role)
 
 
 class JudgeWaitingError(Exception):
@@ -57,11 +37,14 @@ class PersonJudge(Evaluator[Any, Any, Any]):
     Attributes:
         rubric: what a good answer is.
         role: role that the person needs; anybody may answer by default.
+        pairs: true to ask which is better, the output or the expected output, without telling which is which. The
+            score is 1 when the output is better, 0.5 when they are equal, and 0 when it is worse.
         name: name of the result.
     """
 
     rubric: str
     role: str | None = None
+    pairs: bool = False
     name: str = "PersonJudge"
 
     def get_default_evaluation_name(self) -> str:
@@ -81,21 +64,37 @@ class PersonJudge(Evaluator[Any, Any, Any]):
         return await self._ask(context, context.platform, context.run)
 
     async def _ask(self, context: EvalContext, platform: Platform, run: RunContext) -> EvaluationReason:
-        judge, key = PlannedAgent(AskingJudge(self.role)), f"{context.key}/{self.name}"
+        judge = PlannedAgent(AskingPairJudge(self.role) if self.pairs else AskingJudge(self.role))
+        key = f"{context.key}/{self.name}"
         platform.register_internal(judge)
         records = await RunStore(platform.store).find(idempotency_key=key)
         if records and records[0].status is RunStatus.COMPLETED:
-            return await _read_verdict(records[0].run_id, platform)
+            return self._read(await platform.output(records[0].run_id), context)
         run_id = records[0].run_id if records else await self._begin(context, judge, run.inside({RunKey: RunKey(key)}))
         context.waiting.append(WaitingCase(context.name or "", run_id, (self.rubric,)))
         raise JudgeWaitingError(self.rubric)
 
     async def _begin(self, context: EvalContext, judge: PlannedAgent[Any], run: RunContext) -> str:
-        prompt = write_prompt(self.rubric, {"input": context.inputs, "answer": context.output})
-        return (await judge.run(UserInput(f"{self.rubric}\n\n{prompt}"), context=run)).run_id
+        parts = {"input": context.inputs, **self._show_answers(context)}
+        return (await judge.run(UserInput(f"{self.rubric}\n\n{write_parts(parts)}"), context=run)).run_id
+
+    def _show_answers(self, context: EvalContext) -> dict[str, Any]:
+        if not self.pairs:
+            return {"answer": context.output}
+        if context.expected_output is None:
+            raise ConfigurationError("PersonJudge: pairs=True compares with the expected_output, and the case has none")
+        pair = [context.output, context.expected_output]
+        return dict(zip(("first", "second"), pair if _shows_output_first(context) else pair[::-1], strict=True))
+
+    def _read(self, output: object, context: EvalContext) -> EvaluationReason:
+        if not self.pairs:
+            verdict = output if isinstance(output, PersonVerdict) else PersonVerdict.model_validate(output)
+            return EvaluationReason(verdict.passed, verdict.reason or None)
+        choice = output if isinstance(output, PersonChoice) else PersonChoice.model_validate(output)
+        is_better = choice.better == ("first" if _shows_output_first(context) else "second")
+        return EvaluationReason(0.5 if choice.better == "equal" else float(is_better), choice.reason or None)
 
 
-async def _read_verdict(run_id: str, platform: Platform) -> EvaluationReason:
-    output = await platform.output(run_id)
-    verdict = output if isinstance(output, PersonVerdict) else PersonVerdict.model_validate(output)
-    return EvaluationReason(verdict.passed, verdict.reason or None)
+def _shows_output_first(context: EvalContext) -> bool:
+    """Return whether the output of a case is the first of the two answers, which is chance and stays so."""
+    return random.Random(f"{context.key}/pair").random() < 0.5

@@ -6,7 +6,7 @@ from tactician.errors import StoreError
 from tactician.loggers import get_logger
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages.bounds import MessageError
-from tactician.mesh.messages.replies import MeshReply, ProgressReport
+from tactician.mesh.messages.replies import MeshReply, ProgressReport, StatusReport
 from tactician.mesh.nodes.held import HeldMessages
 from tactician.mesh.nodes.intake import Intake
 from tactician.mesh.nodes.replies import ReplyTaker
@@ -57,11 +57,12 @@ class NodeInbox:
         """
         try:
             envelope = self._mesh.decode(leased.body)
-            if isinstance(envelope.message, MeshReply):
-                await self._take_reply(envelope.message, leased)
-                return
-            if isinstance(envelope.message, ProgressReport):
-                self._replies.note_progress(envelope.message)
+            match envelope.message:
+                case (MeshReply() as reply) | StatusReport(reply=MeshReply() as reply):
+                    await self._take_reply(reply, leased)
+                    return
+                case ProgressReport() as report:
+                    self._replies.note_progress(report)
             key = await self._intake.take(envelope)
         except MessageError as error:
             await self._intake.refuse(error)
@@ -77,5 +78,5 @@ class NodeInbox:
         await self._work.report_if_ended(key)
 
     async def _take_reply(self, reply: MeshReply, leased: LeasedMessage) -> None:
-        delay = await self._replies.take(reply)
+        delay = await self._replies.take(reply, leased.deliveries)
         await (self._mesh.transport.release(leased, delay) if delay else self._mesh.transport.acknowledge(leased))

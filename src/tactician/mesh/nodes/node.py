@@ -26,6 +26,7 @@ from tactician.mesh.nodes.inbox import NodeInbox
 from tactician.mesh.nodes.intake import Intake
 from tactician.mesh.nodes.ledger import RequestLedger
 from tactician.mesh.nodes.load import NodeFigures, NodeLoad
+from tactician.mesh.nodes.lost_replies import LostReplies
 from tactician.mesh.nodes.offer import Offer, OfferedRunnable
 from tactician.mesh.nodes.replies import ReplyTaker
 from tactician.mesh.nodes.reporter import RunReporter
@@ -232,6 +233,7 @@ class Node:
         self._platform.services.find(RunningNodes).nodes.append(self)
         self._work.start()
         receiving = self._mesh.receive_from(self.queue, self._inbox.take, self._settings.lease.total_seconds())
+        lost = LostReplies(self._mesh, self._platform.store, self.queue)
         pruner = RecordPruner(self._mesh, self._platform.store)
         upkeep = (
             receiving,
@@ -239,6 +241,7 @@ class Node:
             self._work.keep_sweeping(),
             self._held.keep_leases(),
             pruner.keep_pruning(),
+            lost.keep_asking(),
         )
         self._tasks = [asyncio.create_task(work) for work in upkeep]
         await self._announce()

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tactician.errors import AlreadyAnsweredError, ResponseError, RunConflictError, RunNotFoundError, StoreError
+from tactician.errors import AlreadyAnsweredError, ResponseError, RunConflictError, RunNotFoundError
 from tactician.events.bus import EventEmitter
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.events import RequestProgressed
 from tactician.mesh.messages.replies import MeshReply, ProgressReport
 from tactician.platform import Platform
 from tactician.platform.follow import RunClient
+from tactician.resilience.backoff import compute_backoff
 from tactician.runs import RunStatus
 
-_LATER = 0.3
-"""Seconds after which a reply comes again for a run that has not been saved yet."""
+_FIRST_DELAY, _LONGEST_DELAY = 0.3, 5.0
+"""Seconds after which a reply comes again for a run that has not been saved yet: longer each time."""
 
 
 class ReplyTaker:
@@ -34,9 +35,15 @@ class ReplyTaker:
         self._mesh = mesh
         self._client = RunClient(platform, wake=wake, name="mesh")
 
-    async def take(self, reply: MeshReply) -> float:
-        """Take a reply, and return the seconds after which it has to come again; 0 when nobody needs it any longer."""
-        return 0.0 if self._mesh.calls.note(reply) else await self._answer(reply)
+    async def take(self, reply: MeshReply, deliveries: int = 1) -> float:
+        """Take a reply, and return the seconds after which it has to come again; 0 when nobody needs it any longer.
+
+        Raises:
+            StoreError: when the store does not answer.
+        """
+        if self._mesh.calls.note(reply) or not await self._is_early(reply):
+            return 0.0
+        return compute_backoff(deliveries, base=_FIRST_DELAY, factor=2, longest=_LONGEST_DELAY)
 
     def note_progress(self, report: ProgressReport) -> None:
         """Tell the listeners of the platform of the progress of a request whose run is suspended."""
@@ -52,25 +59,29 @@ class ReplyTaker:
                 share=report.share,
             )
 
-    async def _answer(self, reply: MeshReply) -> float:
+    async def _is_early(self, reply: MeshReply) -> bool:
+        """Keep a reply as the answer to what a run waits for, and return whether the run may still come to wait."""
         run_id, separator, _ = reply.request_id.partition(".")
         if not separator:
-            return 0.0
+            return False
         answer = reply.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         try:
             await self._client.answer(run_id, {reply.request_id: answer})
         except (RunNotFoundError, AlreadyAnsweredError):
-            return 0.0
-        except (RunConflictError, StoreError):
-            return _LATER
-        except ResponseError:
-            return _LATER if await self._is_moving(run_id) else 0.0
-        return 0.0
+            return False
+        except (RunConflictError, ResponseError):
+            return await self._may_wait(run_id, reply.request_id)
+        return False
 
-    async def _is_moving(self, run_id: str) -> bool:
-        """Return whether a run may still come to wait for the reply."""
+    async def _may_wait(self, run_id: str, request_id: str) -> bool:
+        """Return whether a run that has just not taken a reply may wait for it, now or later."""
         try:
-            status = (await self._client.find(run_id)).status
+            record = await self._client.find(run_id)
         except RunNotFoundError:
             return False
-        return status in (RunStatus.RUNNING, RunStatus.NOT_STARTED)
+        if record.status in (RunStatus.RUNNING, RunStatus.NOT_STARTED):
+            return True
+        # It may have been suspended since: then it waits for this reply.
+        return not record.has_ended and any(
+            request.id == request_id and not request.is_answered for request in record.header.pending
+        )

@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from tactician.serve.api.agents import AGENT_OPERATIONS
 from tactician.serve.api.conversations import CONVERSATION_OPERATIONS
+from tactician.serve.api.evaluations import EVALUATION_OPERATIONS
 from tactician.serve.api.openapi import build_openapi
 from tactician.serve.api.overview import HEALTH_OPERATIONS, OVERVIEW_OPERATIONS
 from tactician.serve.api.runs.event_streams import EVENT_OPERATIONS
@@ -40,6 +41,7 @@ OPERATIONS: Final = (
     *RUN_OPERATIONS,
     *EVENT_OPERATIONS,
     *INSPECTION_OPERATIONS,
+    *EVALUATION_OPERATIONS,
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tactician.errors import RunNotFoundError, StoredStateError
+from tactician.errors import AgentNotFoundError, RunNotFoundError, StoredStateError
 from tactician.platform import RunTree, RunView
 from tactician.runs import PendingRequest, RunStatus
 from tactician.serve.api.forms.forms import RunForm
@@ -119,8 +119,9 @@ async def find_result(call: Call, run: RunView) -> object:
         return None
     try:
         return await call.server.platform.output(run.id)
-    except (RunNotFoundError, StoredStateError):
-        return None  # the beginning of the output is in the record
+    except (AgentNotFoundError, RunNotFoundError, StoredStateError):
+        # The beginning of the output is in the record; another program of the store may have the agent.
+        return None
 
 
 def _not_found(run_id: str) -> RunNotFoundError:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeVar
 
 from tactician.clock import Timeout
+from tactician.evals.asking import register_judges
 from tactician.platform import Platform
 from tactician.platform.host.host import Host
 from tactician.secrets import Masking
@@ -47,6 +48,7 @@ class ApiServer:
     """
 
     def __init__(self, platform: Platform, limits: RequestLimits) -> None:
+        register_judges(platform)
         self.host = host = Host(
             platform,
             lease=limits.lease,

@@ -1,0 +1,1 @@
+"""Coding agents inside editors, by the Agent Client Protocol."""
