@@ -90,7 +90,7 @@ class Dispatch:
         """Return the node to ask first.
 
         Raises:
-            MeshUnavailableError: when there is none.
+            MeshUnavailableError: when no node may be asked.
         """
         return await self.find_target(self.create_query(value, deadline))
 
@@ -98,7 +98,7 @@ class Dispatch:
         """Return the node to ask.
 
         Raises:
-            MeshUnavailableError: when there is none.
+            MeshUnavailableError: when no node may be asked.
         """
         return await self._requester.find_target(self._capability, self._options.on, self._options.version, query)
 

@@ -55,7 +55,7 @@ class ReplyCache:
         self._realm = mesh.realm
 
     async def find(self, input: Input) -> EarlierReply | None:
-        """Return an earlier reply, unless there is none, it is too old, or the request was sent already."""
+        """Return an earlier reply, unless no reply is kept, it is too old, or the request was sent already."""
         if self._context.checkpoint is not None and self._context.checkpoint.data.get("task"):
             return None
         document = await self._store.load(_REPLIES, self._name(input))
