@@ -15,7 +15,7 @@ from tactician.blueprint.permissions import find_problem_of_address
 from tactician.blueprint.provided_tools import ProvidedToolsPart, provided_tools_exporter
 from tactician.blueprint.schema_base import Name, Part, Seconds
 from tactician.mesh.calls.options import FallbackOn, Late, MeshCallOptions
-from tactician.mesh.calls.policies import MESH_BREAKER, Retries, Sticky, sticky
+from tactician.mesh.calls.policies import MESH_BREAKER, Retries, StickyChoice, sticky
 from tactician.mesh.calls.remote_task import RemoteTaskRunnable, describe_task
 from tactician.mesh.calls.remote_tools import CapabilityQuery, RemoteTools
 from tactician.mesh.connection import MeshConnection
@@ -194,7 +194,7 @@ def _describe_value(value: object) -> object:
             return value.total_seconds()
         case Priority():
             return value.name
-        case Sticky(field=field):
+        case StickyChoice(field=field):
             return f"{_STICKY}{field}"
         case Retries():
             return RetriesPart(**_find_changes(value, Retries()))

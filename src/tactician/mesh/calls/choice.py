@@ -11,7 +11,7 @@ from typing import Final
 
 from tactician.clock import Clock
 from tactician.frozen import frozen
-from tactician.mesh.calls.policies import MESH_BREAKER, Choice, Sticky
+from tactician.mesh.calls.policies import MESH_BREAKER, Choice, StickyChoice
 from tactician.mesh.circuits import Circuits
 from tactician.mesh.directory import Directory, Offering
 from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
@@ -90,7 +90,7 @@ class ProviderChoice:
     def _choose(self, candidates: Sequence[Offering], query: ChoiceQuery) -> tuple[Offering, str]:
         among = f"of {len(candidates)}"
         match query.choose:
-            case Sticky(field=field):
+            case StickyChoice(field=field):
                 key = _hash(_read_key(query.input, field))
                 best = max(candidates, key=lambda candidate: _mix(_hash(candidate.queue) ^ key))
                 return best, f"sticky by {field} {among}"

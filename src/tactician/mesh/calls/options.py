@@ -8,7 +8,7 @@ from typing import Final, Literal, cast, get_args
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
-from tactician.mesh.calls.policies import ACCEPT_WITHIN, MESH_BREAKER, Choice, Retries, Sticky
+from tactician.mesh.calls.policies import ACCEPT_WITHIN, MESH_BREAKER, Choice, Retries, StickyChoice
 from tactician.mesh.messages.message import Priority
 from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tactician.runs import Runnable
@@ -70,7 +70,7 @@ class MeshCallOptions:
         """Refuse times and other values of another kind, before a node is asked."""
         for name, time in (("deadline", self.deadline), ("wait", self.wait), ("max_age", self.max_age)):
             check_time(name, time)
-        if not isinstance(self.choose, Sticky) and self.choose not in _CHOICES:
+        if not isinstance(self.choose, StickyChoice) and self.choose not in _CHOICES:
             raise ConfigurationError(
                 f"choose is {self.choose!r}; write 'soonest', 'round_robin', 'cheapest' or sticky('field')"
             )

@@ -38,7 +38,7 @@ class Retries:
 
 
 @frozen
-class Sticky:
+class StickyChoice:
     """Choice of the same node for all inputs with the same value in a field. Create it with `sticky`.
 
     Attributes:
@@ -48,14 +48,14 @@ class Sticky:
     field: str
 
 
-def sticky(field: str) -> Sticky:
+def sticky(field: str) -> StickyChoice:
     """Return the choice of the same node for all inputs that have the same value in a field.
 
     Args:
         field: name of the field of an input that is a mapping; an input without it is its own key.
     """
-    return Sticky(field)
+    return StickyChoice(field)
 
 
-Choice: TypeAlias = Literal["soonest", "round_robin", "cheapest"] | Sticky
+Choice: TypeAlias = Literal["soonest", "round_robin", "cheapest"] | StickyChoice
 """Choice among the nodes that offer a capability."""
