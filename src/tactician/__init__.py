@@ -155,7 +155,7 @@ declare_modules(
             "tactician.process.state.events "
             "tactician.runs.outcomes.events tactician.tools.artifacts"
         ),
-        "kinds of blueprints": "tactician.mesh.blueprints",
+        "kinds of blueprints": "tactician.coding.blueprints tactician.mesh.blueprints",
         "telemetry": "tactician.integrations.otel",
         "mcp servers": "tactician.mcp.settings",
         "references to libraries": "tactician.rag.entries",

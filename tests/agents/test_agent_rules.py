@@ -82,6 +82,38 @@ async def test_a_call_that_failed_does_not_count() -> None:
     assert desk.done == ["verify"]
 
 
+async def test_a_call_that_was_not_repeated_does_not_count() -> None:
+    desk = Desk()
+    verify = ToolCall("verify", name="nobody")
+    model = ScriptedModel(verify, verify, verify, ToolCall("pay_out", amount=5), "No")
+
+    await desk.agent(model, rules.before("verify", "pay_out")).run("Pay me")
+
+    assert desk.done == ["verify", "verify"]
+
+
+@pytest.mark.parametrize("answer", ["verified", LookupError("no such customer")])
+async def test_a_call_that_the_caller_makes_counts_for_rules(answer: str | Exception) -> None:
+    """Of two in a turn only as many are asked for as rules allow."""
+    desk = Desk()
+
+    @tool(client_side=True)
+    def look(name: str) -> str:
+        """Looks at a passport."""
+        raise AssertionError
+
+    look_twice = [ToolCall("look", name="Ann"), ToolCall("look", name="Bob")]
+    model = ScriptedModel(look_twice, ToolCall("pay_out", amount=5), "Done")
+    book = [rules.before("look", "pay_out"), rules.at_most(1, "look")]
+    agent = Agent("Refunds", model=model, tools=[look, desk.pay_out], rules=book)
+
+    waiting = await agent.run("Pay me")
+    result = await agent.resume(waiting.run_id, {waiting.pending[0].id: answer})
+
+    assert len(waiting.pending) == 1
+    assert (result.output, desk.done) == ("Done", ["pay_out 5"] if answer == "verified" else [])
+
+
 @pytest.mark.parametrize(("amount", "paid"), [(50, True), (5000, False), ("5000", False), (None, False)])
 async def test_a_condition_reads_the_arguments_of_the_call(amount: object, paid: bool) -> None:
     desk = Desk()

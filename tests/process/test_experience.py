@@ -26,7 +26,7 @@ from tactician.events import Event, event_from_json, event_to_json
 from tactician.llm import Usage
 from tactician.llm.usage import ModelPrice
 from tactician.planning import MEASURED, Objective
-from tactician.process import AgentProcess, PlanMade, ProcessFailedError
+from tactician.process import AgentProcess, PlanMade, PlanReview, ProcessFailedError
 from tactician.process.saving.saved_state import restore_options, save_options
 from tactician.testing import FakeClock
 
@@ -107,6 +107,20 @@ async def test_experience_shows_runs_success_seconds_and_dollars() -> None:
         ("Researcher", "ask_archive", 2),
         ("Researcher", "ask_web", 2),
     ]
+
+
+async def test_only_a_plan_that_is_dear_is_reviewed() -> None:
+    platform = Platform(clock=FakeClock())
+    terms = PlanReview(above_dollars=0.1)
+    unknown = await ask(platform, plan_review=terms)
+    assert unknown.status is ProcessStatus.WAITING, "nothing was measured yet"
+    await learn(platform)
+
+    cheap = await ask(platform, plan_review=terms, objective=Objective.DOLLARS)
+    dear = await ask(platform, plan_review=terms, objective=Objective.TIME)
+
+    assert (cheap.status, dear.status) == (ProcessStatus.COMPLETED, ProcessStatus.WAITING)
+    assert "Expected: $0.5000" in dear.pending[0].prompt
 
 
 async def test_a_way_that_fails_is_left() -> None:

@@ -9,21 +9,27 @@ from pathlib import Path
 import pytest
 
 from tactician import (
+    Agent,
+    Ensemble,
     Platform,
     ProcessOptions,
     ProcessStatus,
+    RunStatus,
     SqliteStore,
+    Task,
     UserInput,
     achieves_goal,
     action,
     planned_agent,
     reject,
 )
-from tactician.errors import ConfigurationError, ResponseError
+from tactician.errors import ConfigurationError, Replan, ResponseError
 from tactician.planning import rules
+from tactician.platform import Worker
 from tactician.process import AgentProcess, PlanReview
+from tactician.stores import MemoryStore
 from tactician.testing import FakeClock, ScriptedModel
-from tests.process.test_rules import CHECKED_FIRST, Asking, Ledger, Order, build
+from tests.process.test_rules import CHECKED_FIRST, Asking, Ledger, Note, Order, build
 
 REVIEWED = ProcessOptions(plan_review=PlanReview())
 
@@ -160,6 +166,31 @@ async def test_later_plans_are_reviewed_as_the_terms_say(replans: str, asked: bo
     assert (process.status is ProcessStatus.WAITING) is asked
 
 
+async def test_an_action_that_was_declined_is_not_planned_again_after_the_review() -> None:
+    @planned_agent(description="Answers from one of two sources")
+    class Sources:
+        @action
+        def ask_archive(self, order: Order) -> Note:
+            raise Replan("it is closed")
+
+        @action(cost=5)
+        def ask_web(self, order: Order) -> Note:
+            return Note(text="web")
+
+        @achieves_goal("It is answered")
+        @action
+        def answer(self, note: Note) -> str:
+            return note.text
+
+    process = await Platform(ScriptedModel()).start(Sources(), Order(value=5), options=REVIEWED)
+    await decide(process, {"approved": True})
+    assert "ask_web, then answer" in process.pending[0].prompt
+
+    await decide(process, {"approved": True})
+
+    assert (process.status, process.result) == (ProcessStatus.COMPLETED, "web")
+
+
 async def test_roles_and_deadlines_hold_as_for_any_request() -> None:
     clock = FakeClock()
     terms = PlanReview(required_role="lead", deadline=timedelta(hours=1), default="approve")
@@ -193,6 +224,42 @@ async def test_a_review_continues_after_a_restart(tmp_path: Path) -> None:
     assert [run.action for run in done.history if run.action != "plan review"] == ["verify", "ask", "pay_out"]
 
 
+@pytest.mark.parametrize("way", ["start", "run", "enqueue", "ensemble"])
+async def test_a_platform_has_the_plans_of_all_runs_reviewed(way: str) -> None:
+    """The terms are kept with the run, so that a platform without reviews continues it as it began."""
+    store = MemoryStore()
+    platform = Platform(ScriptedModel(), store=store, plan_review=PlanReview()).register(Parcels())
+    ensemble = Ensemble("Office", [Task("pack tea", id="pack", agent=Parcels())])
+    match way:
+        case "start":
+            run_id = (await platform.start("Parcels", "tea")).id
+        case "run":
+            run_id = (await platform.run("Parcels", "tea")).run_id
+        case "enqueue":
+            run_id = await platform.enqueue("Parcels", "tea")
+            assert await Worker(platform).run_once()
+        case _:
+            platform.register(ensemble)
+            run_id = (await platform.run(ensemble)).run_id
+    (request,) = [request for run in await platform.list_waiting_runs() for request in run.pending]
+    assert (request.key, request.prompt.splitlines()[0]) == ("plan_review", "Plan of Parcels: pack")
+
+    other = Platform(ScriptedModel(), store=store).register(Parcels()).register(ensemble)
+    done = await other.respond(run_id, request.id, {"approved": True})
+
+    assert done.status in ("completed", RunStatus.COMPLETED)
+
+
+async def test_a_runnable_without_plans_is_not_reviewed() -> None:
+    platform = Platform(ScriptedModel("Hello"), plan_review=PlanReview())
+
+    assert (await platform.start(Agent("Talker"), "Hi")).result == "Hello"
+
+
 def test_terms_are_checked() -> None:
+    with pytest.raises(ConfigurationError, match=r"PlanReview.above_dollars is -1"):
+        PlanReview(above_dollars=-1)
+    with pytest.raises(ConfigurationError, match=r"Platform: plan_review is True; write plan_review=PlanReview"):
+        Platform(plan_review=True)  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match=r"PlanReview.replans is 'never'"):
         PlanReview(replans="never")  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from tactician.cli.fields import Field, list_fields
 from tactician.cli.formatting import format_time
 from tactician.errors import ResponseError
 from tactician.platform import Platform
-from tactician.process import AgentProcess
+from tactician.process import AgentProcess, ProcessOptions
 from tactician.runs import PendingRequest, Runnable, RunResult, RunStatus
 from tactician.runs.outcomes.suspension import PendingKind, Response
 from tactician.tools.tool import as_text
@@ -37,11 +37,13 @@ _EXAMPLES: Mapping[PendingKind, str] = {
 }
 
 
-async def start_run(platform: Platform, agent: Runnable, input: str | Mapping[str, str]) -> Outcome:
-    """Run the agent with the input."""
+async def start_run(
+    platform: Platform, agent: Runnable, input: str | Mapping[str, str], options: ProcessOptions | None = None
+) -> Outcome:
+    """Run the agent with the input; the options are for planned agents."""
     if planned_spec(agent) is None:
         return await platform.run(agent, input)
-    return await platform.start(await platform.assemble_for(agent, input), input)
+    return await platform.start(await platform.assemble_for(agent, input), input, options=options)
 
 
 async def respond_to(platform: Platform, outcome: Outcome, request: PendingRequest, response: Response) -> Outcome:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -32,6 +32,7 @@ from tactician.cli.console import (
     is_terminal_input,
     say,
 )
+from tactician.cli.experience import ObjectiveName
 from tactician.cli.interruption import say_how_to_resume
 from tactician.cli.loading import Loaded, choose_agent, load_agents
 from tactician.cli.outcomes import Outcome, answer_requests, print_outcome, start_run
@@ -41,8 +42,10 @@ from tactician.cli.stores import find_store, format_store_option
 from tactician.errors import ConfigurationError
 from tactician.llm import EmbeddedModel, LanguageModel, ModelCatalog
 from tactician.llm.endpoint_resolver import MODEL_VARIABLE
+from tactician.planning import Objective
 from tactician.platform import Platform
 from tactician.platform.autonomy import Mode
+from tactician.process import PlanReview, ProcessOptions
 from tactician.runs import Runnable
 from tactician.stores import DocumentStore, open_store
 
@@ -54,6 +57,22 @@ TOO_SMALL = (
     "The embedded model is too small for {file}: what it writes will make little sense. "
     "Add --scripted to see what a larger model does, or set a key such as OPENAI_API_KEY."
 )
+
+
+class PlanningOptions(NamedTuple):
+    """What the plans of a run are to save, and the terms of their review."""
+
+    objective: Objective | None = None
+    plan_review: PlanReview | None = None
+
+    @property
+    def for_process(self) -> ProcessOptions | None:
+        """The options of a process, which are stored with it; `None` when nothing is chosen."""
+        objective, plan_review = self
+        return None if self == NO_OPTIONS else ProcessOptions(objective=objective, plan_review=plan_review)
+
+
+NO_OPTIONS = PlanningOptions()
 
 
 def run(
@@ -77,6 +96,11 @@ def run(
     plan: Annotated[bool, typer.Option("--plan", help="Draw each plan in full.")] = False,
     scripted: Scripted = False,
     voice: PersonalityName = None,
+    review: Annotated[bool, typer.Option("--review", help="Ask a person about each plan first.")] = False,
+    review_above: Annotated[
+        float | None, typer.Option("--review-above", metavar="DOLLARS", help="Ask only about plans that take more.")
+    ] = None,
+    objective: ObjectiveName = None,
     allow: Allow = None,
     modules: Modules = None,
     root: Root = None,
@@ -94,6 +118,8 @@ def run(
     arguments = None if opened is None else format_arguments(file, store, access)
     models = choose_models(agents, file, model, scripted)
     words = input or []
+    terms = PlanReview(above_dollars=review_above) if review or review_above is not None else None
+    options = PlanningOptions(None if objective is None else Objective.of(objective), terms)
 
     async def find_agent(platform: Platform) -> Runnable:
         """Find the agent that runs, and let its plans be drawn."""
@@ -107,11 +133,13 @@ def run(
     async def work() -> Outcome:
         async with AsyncExitStack() as stack:
             documents = None if opened is None else await stack.enter_async_context(open_store(opened))
-            platform = create_platform(agents, view, documents, models, () if named is None else (named,))
+            platform = create_platform(
+                agents, view, documents, models, () if named is None else (named,), None, options
+            )
             chosen = await find_agent(platform)
             await stack.enter_async_context(say_how_to_resume(documents, chosen.name, arguments or ""))
             with view.watch():
-                outcome = await start_run(platform, chosen, read_input(chosen, words))
+                outcome = await start_run(platform, chosen, read_input(chosen, words), options.for_process)
             return await answer_requests(platform, outcome, create_asker(no_input), view.watch)
 
     print_outcome(asyncio.run(work()), arguments)
@@ -144,9 +172,19 @@ def create_platform(
     models: ModelCatalog | LanguageModel,
     chosen: Iterable[Runnable] = (),
     retention: timedelta | None = None,
+    options: PlanningOptions = NO_OPTIONS,
 ) -> Platform:
     """Return a platform with all that is in a file; members are offered that are chosen."""
-    return agents.register(Platform(models=models, on_event=view, store=store, retention=retention), chosen)
+    objective, plan_review = options
+    platform = Platform(
+        models=models,
+        on_event=view,
+        store=store,
+        retention=retention,
+        objective=objective,
+        plan_review=plan_review,
+    )
+    return agents.register(platform, chosen)
 
 
 def open_catalog(model: str | None = None) -> ModelCatalog:

@@ -85,7 +85,7 @@ class ToolRunner:
         """
         tool = tools.find(call.name)
         call = _repair_call(call)
-        result = apply_decision(call, tool, self._context)
+        result = self._decide(call, tool)
         if not isinstance(result, ToolCall):
             self._context.emit(ToolAnswered, call=call, result=result)
             return result
@@ -112,7 +112,7 @@ class ToolRunner:
             call = _repair_call(call)  # what is checked must be what is run
         # Before anybody is asked for an approval.
         refusal = None if self._state.guard is None else self._refuse_by_rules(self._state.guard, call, tools)
-        result = refusal or apply_decision(call, tool, self._context)
+        result = refusal or self._decide(call, tool)
         if isinstance(result, ToolCall):
             shown = await self._format(await self._run_and_report(result, tool, tools), tool)
             result = _trim(shown, self._policy)
@@ -124,6 +124,21 @@ class ToolRunner:
             checkpoint.drop(call.id)
             if self._context.is_saved:
                 await self._context.save_step("tool", call.name, result.content)
+
+    def _decide(self, call: ToolCall, tool: Tool | None) -> ToolCall | ToolResult:
+        """Return the call to run, or its result; a call that the caller of the run makes counts for rules, too.
+
+        Raises:
+            Suspended: when the call waits for an approval, or for the caller.
+        """
+        guard = self._state.guard
+        if guard is None or tool is None or not tool.traits.client_side:
+            return apply_decision(call, tool, self._context)
+        guard.start(call.name)  # it runs until the caller answers
+        result = apply_decision(call, tool, self._context)
+        has_succeeded = isinstance(result, ToolResult) and not result.is_error
+        guard.end(call.name, self._context.clock.time(), has_succeeded=has_succeeded)
+        return result
 
     def _run_and_report(
         self, call: ToolCall, tool: Tool | None, tools: Toolbox
@@ -159,14 +174,17 @@ class ToolRunner:
         return refuse_call(guard, call, tools.names, self._context)
 
     async def _produce_result(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
-        """Run a call, if no rule of the agent forbids it now."""
-        if (guard := self._state.guard) is None:
-            return await self._produce_checked(call, tool, tools)
-        from tactician.loop.rule_guard import canonicalize_arguments
+        """Run a call, if no rule of the agent and no limit forbids it now."""
+        if (guard := self._state.guard) is not None:
+            from tactician.loop.rule_guard import canonicalize_arguments
 
-        call = canonicalize_arguments(call)
-        if (refusal := self._refuse_by_rules(guard, call, tools)) is not None:
-            return refusal
+            call = canonicalize_arguments(call)
+            if (refusal := self._refuse_by_rules(guard, call, tools)) is not None:
+                return refusal
+        if (why_not := self._find_refusal(call, tool)) is not None:  # a call that does not run counts for no rule
+            return ToolResult(call.id, call.name, why_not[0], is_error=why_not[1])
+        if guard is None:
+            return await self._produce_checked(call, tool, tools)
         guard.start(call.name)
         has_succeeded = False
         try:
@@ -177,8 +195,6 @@ class ToolRunner:
         return result
 
     async def _produce_checked(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
-        if (why_not := self._find_refusal(call, tool)) is not None:
-            return ToolResult(call.id, call.name, why_not[0], is_error=why_not[1])
         guards = self._policy.guards
         if guards.tool_input and (objection := await find_first_objection(guards.tool_input, call, self._context)):
             return _answer_objection(call, objection)

@@ -56,6 +56,7 @@ class MeshCallPart(Part):
     node: Name | None = None
     priority: Literal["CRITICAL", "HIGH", "NORMAL", "LOW"] | None = None
     deadline: Seconds | None = None
+    must_meet_deadline: bool | None = None
     wait: Seconds | None = None
     late: Late | None = None
     version: Name | None = None

@@ -9,6 +9,7 @@ from math import inf
 from typing import Final, TypeAlias
 
 from tactician.clock import Clock, wait_for_event
+from tactician.loggers import get_logger
 from tactician.mesh.messages.cards import CapabilityCard, NodeCard
 from tactician.suggestions import suggest_options
 
@@ -16,6 +17,9 @@ CARDS: Final = "tactician.cards"
 """Topic of the cards."""
 LOOK_AROUND: Final = 2.0
 """Seconds to wait for the cards of nodes that are asked for them."""
+_SKEW: Final = 2.0
+"""Seconds between the clocks of two machines above which their deadlines differ too much."""
+_logger = get_logger(__name__)
 
 _Instance: TypeAlias = tuple[str, str, str]
 
@@ -62,6 +66,8 @@ class Directory:
     def note(self, card: NodeCard) -> None:
         """Take a card; the card of a stopped instance is forgotten."""
         key = card.realm, card.node, card.instance
+        if card.state != "STOPPED" and key not in self._cards:
+            self._compare_clocks(card)
         self._forget(key)
         if card.state != "STOPPED":
             expiry = self._clock.monotonic() + card.ttl
@@ -72,6 +78,19 @@ class Directory:
                 self._ranked.pop(offering.capability.name, None)
         self._changed.set()
         self._changed = asyncio.Event()
+
+    def _compare_clocks(self, card: NodeCard) -> None:
+        """Warn of an instance that says hello, and whose deadlines are other times than here."""
+        skew = card.sent_at - self._clock.time()
+        if abs(skew) > _SKEW:
+            direction = "ahead of" if skew > 0 else "behind"
+            _logger.warning(
+                "The clock of the node %r (%s) is %.1f s %s the clock of this machine: its deadlines are other times.",
+                card.node,
+                card.instance,
+                abs(skew),
+                direction,
+            )
 
     def list_cards(self) -> list[NodeCard]:
         """Return the cards that are valid now."""

@@ -89,7 +89,7 @@ class Mesh(MeshConnection):
             fresh: true to do the work again for an id that was used before.
             priority: rank among the requests that wait.
             deadline: time from now by which the reply is needed.
-            **options: `version`, `accept_within`, `retries`, `breaker`, `choose`, `fallback` and `share` of
+            **options: `must_meet_deadline`, `version`, `accept_within`, `retries`, `breaker`, `choose`, `fallback` and `share` of
                 `MeshCallOptions`. A fallback answers when no node accepts, and its answer is delivered as the reply.
 
         Raises:
@@ -110,6 +110,7 @@ class Mesh(MeshConnection):
             delivery=deliver,
             priority=priority,
             deadline=ends_at,
+            must_meet_deadline=call.must_meet_deadline or None,
             version=call.version,
             attempt=new_id() if fresh else None,
             reply_to=self.reply_queue,

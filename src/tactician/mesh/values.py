@@ -6,6 +6,7 @@ import json
 from typing import Final
 
 from pydantic import JsonValue
+from pydantic_core import to_json
 
 from tactician.errors import RequestRejectedError
 from tactician.events.event import new_id
@@ -17,6 +18,8 @@ from tactician.stores.document import StoredDocument
 _VALUES: Final = "mesh-values"
 _LARGEST: Final = MAX_BYTES // 2
 """Bytes of JSON of the largest value that is sent in a message, which has other fields too."""
+_LONGEST_LETTER: Final = 6
+"""Bytes of JSON of the longest character, an escape."""
 
 
 class ValueStore:
@@ -39,8 +42,9 @@ class ValueStore:
         Raises:
             RequestRejectedError: when it is too large, and there is no store.
         """
-        size = len(value) if isinstance(value, str) else len(json.dumps(value))
-        if size <= _LARGEST:
+        if isinstance(value, str) and len(value) * _LONGEST_LETTER <= _LARGEST:
+            return {field: value}
+        if (size := len(to_json(value))) <= _LARGEST:
             return {field: value}
         if self._store is None:
             raise RequestRejectedError(

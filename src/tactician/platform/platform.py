@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from tactician.platform.goal_tools import GoalTool
     from tactician.platform.memories import Memories
     from tactician.platform.running import RunOptions
+    from tactician.process import PlanReview
 
 T = TypeVar("T")
 _GOALS = "What the planned agents of this platform can do"
@@ -68,6 +69,8 @@ class Platform(RegisteredAgents, RunControl):
         planning: limits of each decision of a planner; by default, those in `tactician.toml`.
         objective: what plans are to save, where neither a process nor its agent says; as in `tactician.toml` by
             default.
+        plan_review: terms under which a person decides on the plans of planned agents, wherever a run comes from, when
+            the options of its process have none; no reviews by default.
         clock: time of runs, timeouts, deadlines, pauses and events; a `FakeClock` in tests.
         rules: rules of `tactician.planning.rules` that all agents keep. A rule holds for each agent that has an
             action, a tool or a task that the rule speaks of.
@@ -86,6 +89,7 @@ class Platform(RegisteredAgents, RunControl):
         retention: timedelta | None = None,
         planning: PlanningBudget | None = None,
         objective: Objective | None = None,
+        plan_review: PlanReview | None = None,
         clock: Clock = SYSTEM_CLOCK,
         rules: Sequence[Rule] = (),
     ) -> None:
@@ -96,6 +100,7 @@ class Platform(RegisteredAgents, RunControl):
             "retention": retention,
             "planning": planning,
             "objective": objective,
+            "plan_review": plan_review,
         }
         if any(value not in (None, SYSTEM_CLOCK) for value in settings.values()):  # else there is nothing to import
             from tactician.platform.settings import check_settings
@@ -107,7 +112,7 @@ class Platform(RegisteredAgents, RunControl):
             MemoryStore(clock=clock) if store is None else store,
             clock,
             EventBus(on_event),
-            *(() if planning is None and objective is None else (PlanningSettings(planning, objective),)),
+            *_create_planning(planning, objective, plan_review),
         )
         services.is_durable = store is not None
         if rules:
@@ -419,6 +424,14 @@ class Platform(RegisteredAgents, RunControl):
     ) -> T:
         """Call `invoke` from a program without an event loop."""
         return run_blocking(self.invoke(kind, *objects, named=named, options=options))
+
+
+def _create_planning(
+    planning: PlanningBudget | None, objective: Objective | None, plan_review: PlanReview | None
+) -> Sequence[PlanningSettings]:
+    """Return the settings of planning; none, where all are the default."""
+    settings = (planning, objective, plan_review)
+    return () if settings == (None, None, None) else (PlanningSettings(*settings),)
 
 
 @cache

@@ -10,6 +10,7 @@ from tactician.errors import ConfigurationError
 from tactician.planning import Objective, PlanningBudget
 from tactician.planning.rules import Rule
 from tactician.planning.ruling.calls import share_rules
+from tactician.process import PlanReview
 
 
 def check_settings(settings: Mapping[str, object]) -> None:
@@ -53,5 +54,6 @@ _KINDS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "clock": (_is_made("call_later"), "write clock=FakeClock(), or leave it out"),
     "planning": (lambda value: isinstance(value, PlanningBudget), "write planning=PlanningBudget(time=5.0)"),
     "objective": (lambda value: isinstance(value, Objective), "write objective=Objective.DOLLARS"),
+    "plan_review": (lambda value: isinstance(value, PlanReview), "write plan_review=PlanReview(required_role='lead')"),
     "retention": (lambda value: isinstance(value, timedelta), "write retention=timedelta(days=30)"),
 }

@@ -22,7 +22,7 @@ from tactician.process.saving.saving import ProcessSaver
 from tactician.process.state.conversation import MOST_ACTIONS
 from tactician.process.state.errors import describe_failure
 from tactician.process.state.events import ProgressReported
-from tactician.process.state.state import ActionRun, ProcessStatus
+from tactician.process.state.state import REVIEW, ActionRun, ProcessStatus
 from tactician.runs import BudgetError, RunContext, RunKilledError, RunResult, RunStatus
 from tactician.runs.life.durable import DurableRun
 from tactician.tools.tool import describe_result
@@ -188,7 +188,8 @@ class Driver:
 
     async def _act(self, actions: Sequence[ActionSpec], *, keeps_starting: bool) -> None:
         """Run actions; a single action runs in this task."""
-        self._state.declined = None
+        if actions[0].name != REVIEW:  # a review is about the plan without the action that was declined
+            self._state.declined = None
         with RunningActions(self._execution.meter) as running:
             running.add(*actions)
             if len(actions) == 1:

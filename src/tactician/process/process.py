@@ -17,6 +17,7 @@ from tactician.process.agent.inputs import add_inputs
 from tactician.process.agent.operation import OperationContext, create_process_context
 from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.process.board.blackboard import Blackboard
+from tactician.process.deciding.deliberation import PlanningSettings
 from tactician.process.driver import Driver
 from tactician.process.idle import IdleProcess
 from tactician.process.runner import ProcessRunner
@@ -123,6 +124,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
             run: keeper of the process, if the process is kept in a store and runs inside no other.
             blackboard: what is there first; by default, the objects in the options.
         """
+        options = _add_review(options, agent, context)
         board = create_blackboard(options) if blackboard is None else blackboard
         add_inputs(board, objects, agent, context.clock)
         return cls(agent, board, context, options, run)
@@ -433,3 +435,17 @@ def _inherit_options(context: RunContext) -> ProcessOptions | None:
     """Return the options that a process inside an action has from the process around it; `None` outside of actions."""
     outer = None if (operation := context.find(OperationContext)) is None else operation.process
     return outer.options.for_child() if isinstance(outer, AgentProcess) else None
+
+
+def _add_review(options: ProcessOptions | None, agent: PlannedAgentSpec, context: RunContext) -> ProcessOptions | None:
+    """Return the options of a new process, with the plan review of its platform when they have none.
+
+    What runs inside a process with reviews is part of a plan that was reviewed.
+    """
+    terms = context.services.find(PlanningSettings).plan_review
+    if terms is None or not agent.is_planned or (options is not None and options.plan_review is not None):
+        return options
+    operation = context.find(OperationContext)
+    if operation is not None and isinstance(outer := operation.process, AgentProcess) and outer.options.plan_review:
+        return options
+    return replace(options or _inherit_options(context) or DEFAULT_OPTIONS, plan_review=terms)

@@ -27,7 +27,10 @@ def is_kept(rule: Rule, trace: Trace, *, at_end: bool = True) -> bool:
         return trace[step][0] in [name.strip() for name in str(event).split("|")]
 
     def is_state(event: object, step: int) -> bool:
-        return happens(event, step) and not runs(event, step)
+        world = trace[step][1]
+        if isinstance(event, Mapping):
+            return world.satisfies(event)
+        return any(world.get(name.strip()) is True for name in str(event).split("|"))
 
     steps = range(1, len(trace))
     match rule.kind:

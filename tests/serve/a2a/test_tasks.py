@@ -18,6 +18,7 @@ from tactician import Agent, Platform, RunContext, approve, runnable, tool
 from tactician.a2a import RemoteAgent
 from tactician.errors import ConfigurationError
 from tactician.llm.messages import join_text
+from tactician.process import PlanReview
 from tactician.runs import RunResult
 from tactician.serve import A2aSettings, a2a_app
 from tactician.stores import MemoryStore, open_store
@@ -151,6 +152,18 @@ async def test_an_answer_that_does_not_fit_leaves_the_task_as_it_is(
             await client.call("SendMessage", {"message": unknown})
         done = (await client.call("SendMessage", {"message": create_message("Yes.", taskId=task["id"])}))["task"]
         assert done["artifacts"][0]["parts"][0]["data"] == {"text": "Hello, Ada!"}
+
+
+async def test_a_plan_is_reviewed_before_it_is_followed(http: httpx.AsyncClient) -> None:
+    platform = Platform(ScriptedModel("-"), store=MemoryStore(), plan_review=PlanReview()).register(Seller())
+    async with platform, serve_a2a(platform) as url:
+        client = JsonRpc(http, url)
+        task = (await client.call("SendMessage", {"message": order()}))["task"]
+        assert task["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+        assert "Plan of Seller: make_quote" in task["status"]["message"]["parts"][0]["text"]
+        answer = create_message() | {"parts": [{"data": {"approved": True}}], "taskId": task["id"]}
+        reviewed = (await client.call("SendMessage", {"message": answer}))["task"]
+        assert "Which discount" in str(reviewed["status"])
 
 
 async def test_a_working_task_takes_no_message(http: httpx.AsyncClient, platform: Platform) -> None:

@@ -12,11 +12,23 @@ from mcp.shared.exceptions import MCPError
 from pydantic import JsonValue
 
 from tactician import Agent, Ensemble, Platform, Review, RunStatus, Task, achieves_goal, action, planned_agent
-from tactician.process import ask_human
+from tactician.process import PlanReview, ask_human
 from tactician.serve import McpPublisher
 from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
-from tests.serve.mcp.kitchen import ERAS, Era, Person, Wish, Wishes, connect, create_platform, delete, read, read_json
+from tests.serve.mcp.kitchen import (
+    ERAS,
+    Era,
+    Kitchen,
+    Person,
+    Wish,
+    Wishes,
+    connect,
+    create_platform,
+    delete,
+    read,
+    read_json,
+)
 from tests.support.waiting import eventually
 
 WISHES: Mapping[str, str | bool] = {"vegetarian": True, "size": "large"}
@@ -110,6 +122,19 @@ class TestClientsThatCannotAsk:
             assert result.structured_content == {"dish": "pie", "note": "large, vegetarian: True, sure: False"}
             again = await client.call_tool("respond", {**find_request(sure), "answer": False})
             assert again.is_error
+
+    async def test_a_plan_is_reviewed_before_it_is_followed(self, era: Era) -> None:
+        platform = Platform(ScriptedModel(), plan_review=PlanReview()).register(Kitchen())
+        async with connect(McpPublisher(platform), era) as client:
+            waiting = await client.call_tool("serve", {"order": {"dish": "pie"}, "guest": {"name": "Ann"}})
+            assert "Plan of Kitchen: serve" in read(waiting)
+            refused = await client.call_tool(
+                "respond", {**find_request(waiting), "answer": {"approved": False, "reason": "no pie"}}
+            )
+            assert (refused.is_error, "was rejected: no pie" in read(refused)) == (True, True)
+            again = await client.call_tool("serve", {"order": {"dish": "pie"}, "guest": {"name": "Ann"}})
+            done = await client.call_tool("respond", {**find_request(again), "answer": {"approved": True}})
+        assert read(done) == "pie for Ann"
 
     async def test_a_tool_that_needs_an_approval_is_not_called(self, era: Era) -> None:
         async with connect(McpPublisher(Platform(ScriptedModel()), delete), era) as client:

@@ -58,6 +58,7 @@ def build_single_action(runnable: Runnable, output_type: type | None) -> Planned
         types={type_name(kind): kind for base in hints if isinstance(base, type) for kind in find_subclasses(base)},
         generics={origin: hint for hint in hints if isinstance(origin := get_origin(hint), type)},
         bindings=frozenset({binding} - {DEFAULT_BINDING}),
+        is_planned=False,
     )
 
 

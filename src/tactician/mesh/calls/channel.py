@@ -172,6 +172,7 @@ class MeshChannel:
             self._context,
             priority=options.priority,
             deadline=None if options.deadline is None else sent_at + options.deadline.total_seconds(),
+            must_meet_deadline=options.must_meet_deadline or None,
             version=options.version,
             reply_to=self._queue or self._mesh.reply_queue,
             sent_at=sent_at,

@@ -30,6 +30,7 @@ class MeshCallOptions:
         on: name of the node; the soonest that offers the capability, when `None`.
         priority: rank among the requests that wait.
         deadline: time from the request on by which the reply is needed.
+        must_meet_deadline: true to be refused at once when the node does not expect to meet the deadline.
         wait: how long the caller waits; as long as it takes, when `None`.
         late: what happens then: an error, the progress so far as the result, or an error while the work goes on.
         version: version of the capability that is needed.
@@ -52,6 +53,7 @@ class MeshCallOptions:
     on: str | None = None
     priority: Priority = Priority.NORMAL
     deadline: timedelta | None = None
+    must_meet_deadline: bool = False
     wait: timedelta | None = None
     late: Late = "error"
     version: str | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 import pydantic_core
@@ -69,14 +68,8 @@ def check_values(value: JsonValue) -> None:
             )
         if (count := count + len(level)) > MAX_VALUES:
             raise MessageError(f"The message has more than {MAX_VALUES:,} values.", reason="too_large")
-        level = [part for parent in level for part in _list_parts(parent)]
-
-
-def _list_parts(value: JsonValue) -> Iterator[JsonValue]:
-    if isinstance(value, dict):
-        yield from value.values()
-    elif isinstance(value, list):
-        yield from value
+        parents = [parent for parent in level if isinstance(parent, dict | list)]
+        level = [part for parent in parents for part in (parent.values() if isinstance(parent, dict) else parent)]
 
 
 def write_canonical(value: JsonValue) -> bytes:

@@ -61,11 +61,12 @@ class RequestLedger:
             due_at=now + _LOOK_AGAIN,
         )
         try:
-            return _read(await self._store.save(document))
+            saved = await self._store.save(document)
         except DocumentConflictError:
             earlier = await self.find(request.run_key)
             assert earlier is not None
             return earlier
+        return LedgerEntry(request=request, trace_parent=trace_parent, accepted_at=now, document=saved)
 
     async def find(self, run_key: str) -> LedgerEntry | None:
         """Return the entry of a request, or `None`."""

@@ -159,6 +159,7 @@ class PlannedAgentSpec:
         refresher: reads the agent anew when there are new subclasses of its types.
         rule_book: the rules that each of its processes keeps; `None` without rules.
         review: the action in which its processes ask a person about plans; `None` without reviews.
+        is_planned: False for an agent with a single action, which runs a Runnable that is not planned.
         recipe: for an agent that is composed of registered ones for a process: how to compose it elsewhere, as JSON.
     """
 
@@ -182,6 +183,7 @@ class PlannedAgentSpec:
     stuck_handler: StuckHandler | None = None
     recipe: Mapping[str, pydantic.JsonValue] | None = None
     rule_book: RuleBook | None = None
+    is_planned: bool = True
     review: ActionSpec | None = field(default=None, repr=False, compare=False)
     refresher: Refresh | None = field(default=None, repr=False, compare=False)
     rule_reader: RuleReader | None = field(default=None, repr=False, compare=False)

@@ -18,6 +18,7 @@ from tactician.planning.consultation import Consultation
 if TYPE_CHECKING:
     from tactician.planning import Objective
     from tactician.process.deciding.experience import ExperienceTable
+    from tactician.process.state.options import PlanReview
 
 T = TypeVar("T")
 _SLICE: Final = 0.003
@@ -28,6 +29,7 @@ class PlanningSettings:
     """Limits and objective of planning for all processes of a platform; by default, those in `tactician.toml`.
 
     Attributes:
+        plan_review: terms under which a person decides on the plans of planned agents; no reviews, when `None`.
         explore: seed of the exploration of actions that have run seldom; no exploration, when `None`.
         read_experience: returns the experience with the runs of the platform that had ended at a time, in seconds since
             the epoch; `None` outside of platforms, where there is no experience.
@@ -36,9 +38,15 @@ class PlanningSettings:
         ConfigurationError: when the settings are not valid.
     """
 
-    def __init__(self, budget: PlanningBudget | None = None, objective: Objective | None = None) -> None:
+    def __init__(
+        self,
+        budget: PlanningBudget | None = None,
+        objective: Objective | None = None,
+        plan_review: PlanReview | None = None,
+    ) -> None:
         self.budget = _find_budget() if budget is None else budget
         self.objective = _find_objective() if objective is None else objective
+        self.plan_review = plan_review
         self.read_experience: Callable[[float], Awaitable[ExperienceTable]] | None = None
         self.explore = None if (settings := find_settings()) is None else settings.planning.explore
 

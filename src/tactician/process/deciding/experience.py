@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tactician.frozen import frozen
 from tactician.planning.forecast.experience import Experience, RunTrial
-from tactician.process.state.state import ActionRun
+from tactician.process.state.state import REVIEW, ActionRun
 
 _INTERRUPTED = "cancelled"
 
@@ -34,7 +34,7 @@ class ActionTrial:
 def list_trials(agent: str, history: Iterable[ActionRun]) -> Iterator[ActionTrial]:
     """Yield the runs of actions in a history, and in the histories of the processes inside it."""
     for run in history:
-        if run.error != _INTERRUPTED:
+        if run.error != _INTERRUPTED and run.action != REVIEW:  # a person takes as long as a person takes
             usage = run.usage
             trial = RunTrial(run.started_at + run.seconds, run.seconds, usage.known_cost, run.error is None)
             yield ActionTrial(agent, run.action, trial, bool(run.outputs), tuple(run.tally.by_model))

@@ -77,8 +77,15 @@ class AskingReviewer:
         approved = review.approved
         if approved is not None and (self._terms.replans == "allow" or names == approved[len(approved) - len(names) :]):
             return False
+        if not self._is_dear(plan):
+            return False
         review.shown, review.prompt = names, "\n".join(self._describe(plan))
         return True
+
+    def _is_dear(self, plan: Plan) -> bool:
+        """Return whether a plan is expected to take more than needs no decision; what was never measured may."""
+        limit, expected = self._terms.above_dollars, plan.expected
+        return limit is None or not expected.runs or expected.dollars > limit
 
     def _describe(self, plan: Plan) -> Iterator[str]:
         agent = self._execution.agent

@@ -76,8 +76,9 @@ class ActionSelector:
         execution = self._execution
         if execution.agent is self._priced:
             return
-        settings = execution.context.services.find(PlanningSettings)
-        if execution.options.objective or execution.agent.is_measured or settings.objective:
+        settings, review = execution.context.services.find(PlanningSettings), execution.options.plan_review
+        has_limit = review is not None and review.above_dollars is not None
+        if execution.options.objective or execution.agent.is_measured or settings.objective or has_limit:
             from tactician.process.deciding.forecasting import create_forecast
 
             self._forecasted = await create_forecast(execution)

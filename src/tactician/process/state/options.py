@@ -140,6 +140,8 @@ class PlanReview:
         deadline: how long to wait; without an end, when `None`.
         default: the decision when nobody has decided in time.
         replans: `ask` for each later plan that is not the rest of the approved one, or `allow` them.
+        above_dollars: US dollars; a plan that is expected to take no more, by the earlier runs of its actions, needs no
+            decision. Every plan needs one, when `None`.
 
     Raises:
         ConfigurationError: when a value is out of range.
@@ -149,8 +151,11 @@ class PlanReview:
     deadline: timedelta | None = None
     default: Literal["approve", "reject"] = "reject"
     replans: Literal["ask", "allow"] = "ask"
+    above_dollars: float | None = None
 
     def __post_init__(self) -> None:
+        if self.above_dollars is not None:
+            need_amount("PlanReview.above_dollars", self.above_dollars)
         for name, allowed in (("default", ("approve", "reject")), ("replans", ("ask", "allow"))):
             if (value := getattr(self, name)) not in allowed:
                 raise ConfigurationError(
