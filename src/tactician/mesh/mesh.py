@@ -89,8 +89,8 @@ class Mesh(MeshConnection):
             fresh: true to do the work again for an id that was used before.
             priority: rank among the requests that wait.
             deadline: time from now by which the reply is needed.
-            **options: `must_meet_deadline`, `version`, `accept_within`, `retries`, `breaker`, `choose`, `fallback` and `share` of
-                `MeshCallOptions`. A fallback answers when no node accepts, and its answer is delivered as the reply.
+            **options: `must_meet_deadline`, `version`, `accept_within`, `retries`, `breaker`, `choose`, `fallback` and
+                `share` of `MeshCallOptions`. A fallback answers when no node accepts, and its answer is delivered as the reply.
 
         Raises:
             ConfigurationError: when an option is not valid.
