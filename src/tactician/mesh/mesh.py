@@ -90,7 +90,7 @@ class Mesh(MeshConnection):
             priority: rank among the requests that wait.
             deadline: time from now by which the reply is needed.
             **options: `must_meet_deadline`, `version`, `accept_within`, `retries`, `breaker`, `choose`, `fallback` and
-                `share` of `MeshCallOptions`. A fallback answers when no node accepts, and its answer is delivered as the reply.
+                `share` of `MeshCallOptions`. A fallback answers when no node accepts; its answer is the reply.
 
         Raises:
             ConfigurationError: when an option is not valid.
