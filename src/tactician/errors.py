@@ -413,4 +413,14 @@ class RequestTimeoutError(TacticianError):
 
 
 class MeshUnavailableError(TransientError):
-    """Error for a request that no node of a mesh has accepted: none offers the work, or none answers."""
+    """Error for a request that no node of a mesh has accepted: none offers the work, or none answers.
+
+    Attributes:
+        reason: `"not_found"`, `"not_accepted"`, `"unreachable"` when the broker does not answer, or `"circuit_open"`.
+        retry_after: seconds after which it makes sense to ask again, if known.
+    """
+
+    def __init__(self, message: str, reason: str = "not_accepted", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.retry_after = retry_after

@@ -43,6 +43,7 @@ async def test_a_request_that_a_full_node_refuses_goes_to_another_node(url: str)
         await eventually(lambda: kitchen.running == 1)
         tickets.append(await mesh.submit("cook", "2", on="kitchen"))
         await show_as_slow(mesh, bar)
+        await mesh.publish_card(kitchen.card().model_copy(update={"queue_depth": 0}))  # a card that is out of date
         context = Platform(ScriptedModel(), on_event=heard.append).context()
         result = await mesh.task("cook").run("3", context=context)
         with pytest.raises(RequestRejectedError):

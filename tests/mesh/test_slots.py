@@ -32,7 +32,8 @@ from tactician import (
 from tactician.agents import BaseRunnable
 from tactician.agents.planned.specs import as_runnable
 from tactician.errors import BlueprintError
-from tactician.mesh import Mesh, Node, Priority
+from tactician.llm import CircuitBreakerPolicy
+from tactician.mesh import Mesh, Node, Priority, Retries, sticky
 from tactician.testing import ScriptedModel, ToolCall
 
 MEAL = "Wagyu, ready"
@@ -117,6 +118,8 @@ def test_a_task_of_a_mesh_is_a_node_of_a_blueprint(slot: str) -> None:
 
 async def test_a_blueprint_keeps_the_options_of_a_task_and_runs(mesh: Mesh) -> None:
     options: dict[str, object] = {"priority": Priority.HIGH, "wait": timedelta(minutes=5), "late": "partial"}
+    options |= {"retries": Retries(1), "breaker": CircuitBreakerPolicy(window=30), "choose": sticky("guest")}
+    options |= {"fallback": mesh.task("other"), "fallback_on": "any", "max_age": timedelta(hours=1), "share": {"user"}}
     task = mesh.task("prepare-meal", on="kitchen", description="Cooks.", **options)
 
     built = Blueprint.from_json(task.to_blueprint().to_json()).build(hosts=[mesh.url.partition("//")[2]])

@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any, Final, Literal
 
+from tactician.amounts import Count, Factor
 from tactician.blueprint import Blueprint, Builder, Exporter, blueprint_exporter, blueprint_type
+from tactician.blueprint.blueprint import Node
 from tactician.blueprint.built_in_tools.parts import TOOL_KINDS
 from tactician.blueprint.permissions import find_problem_of_address
 from tactician.blueprint.provided_tools import ProvidedToolsPart, provided_tools_exporter
 from tactician.blueprint.schema_base import Name, Part, Seconds
-from tactician.mesh.calls.options import Late, MeshCallOptions
+from tactician.mesh.calls.options import FallbackOn, Late, MeshCallOptions
+from tactician.mesh.calls.policies import MESH_BREAKER, Retries, StickyChoice, sticky
 from tactician.mesh.calls.remote_task import RemoteTaskRunnable, describe_task
 from tactician.mesh.calls.remote_tools import CapabilityQuery, RemoteTools
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages.message import Priority
 from tactician.mesh.sources import KEY_VARIABLE, MeshAddress, MeshSource
+from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tactician.secrets import has_secret
 
-_TIMES: Final = ("deadline", "wait")
+_TIMES: Final = ("deadline", "wait", "max_age")
+_STICKY: Final = "sticky:"
+
+
+class RetriesPart(Part):
+    """Retries of a request that no node has accepted."""
+
+    count: Count | None = None
+    base: Seconds | None = None
+    longest: Seconds | None = None
+
+
+class BreakerPart(Part):
+    """Circuit breaker of each node that is asked."""
+
+    failure_threshold: Count | None = None
+    window: Seconds | None = None
+    cooldown: Seconds | None = None
+    cooldown_factor: Factor | None = None
+    max_cooldown: Seconds | None = None
 
 
 class MeshCallPart(Part):
@@ -39,6 +62,15 @@ class MeshCallPart(Part):
     version: Name | None = None
     accept_within: Seconds | None = None
     patience: Seconds | None = None
+    retries: RetriesPart | None = None
+    breaker: BreakerPart | None = None
+    choose: Name | None = None
+    fallback: Node | None = None
+    fallback_text: str | None = None
+    fallback_on: FallbackOn | None = None
+    max_age: Seconds | None = None
+    cache_key: Name | None = None
+    share: tuple[Literal["budget", "trace", "user"], ...] | None = None
 
     def build_source(self, builder: Builder) -> MeshAddress | None:
         """Return the address of the mesh; `None` when it may not be used."""
@@ -49,12 +81,24 @@ class MeshCallPart(Part):
             builder.add_problem(why_not, "keyEnvVar")
         return MeshAddress(self.url, self.realm, self.key_env_var or KEY_VARIABLE)
 
-    def build_options(self) -> MeshCallOptions:
-        """Return the options."""
+    def build_options(self, builder: Builder) -> MeshCallOptions | None:
+        """Return the options; `None` when one is not valid."""
         values: dict[str, Any] = {field.name: getattr(self, field.name, None) for field in fields(MeshCallOptions)}
         values |= {name: timedelta(seconds=float(values[name])) for name in _TIMES if values[name] is not None}
         values |= {"on": self.node, "priority": None if self.priority is None else Priority[self.priority]}
-        return MeshCallOptions.create(**{name: value for name, value in values.items() if value is not None})
+        values |= self._build_policies()
+        node = None if self.fallback is None else builder.build_node(self.fallback, "fallback")
+        values["fallback"] = node or self.fallback_text
+        chosen = {name: value for name, value in values.items() if value is not None}
+        return builder.attempt(lambda: MeshCallOptions.create(**chosen))
+
+    def _build_policies(self) -> dict[str, object]:
+        choose = self.choose
+        return {
+            "retries": None if self.retries is None else replace(Retries(), **_read_part(self.retries)),
+            "breaker": None if self.breaker is None else replace(MESH_BREAKER, **_read_part(self.breaker)),
+            "choose": sticky(choose[len(_STICKY) :]) if choose and choose.startswith(_STICKY) else choose,
+        }
 
 
 @blueprint_type("mesh_task")
@@ -67,9 +111,9 @@ class MeshTaskBlueprint(Blueprint, MeshCallPart):
 
     def build_with(self, builder: Builder) -> RemoteTaskRunnable | None:
         """Return the task; a run finds the mesh."""
-        if (source := self.build_source(builder)) is None:
+        if (source := self.build_source(builder)) is None or (options := self.build_options(builder)) is None:
             return None
-        return RemoteTaskRunnable(source, self.capability, self.build_options(), self.description or "")
+        return RemoteTaskRunnable(source, self.capability, options, self.description or "")
 
 
 class MeshToolsPart(MeshCallPart, ProvidedToolsPart):
@@ -82,7 +126,7 @@ class MeshToolsPart(MeshCallPart, ProvidedToolsPart):
 
     def build_tools(self, builder: Builder) -> RemoteTools | None:
         """Return the provider of the tools; a run finds the mesh."""
-        if (source := self.build_source(builder)) is None:
+        if (source := self.build_source(builder)) is None or (options := self.build_options(builder)) is None:
             return None
         query = CapabilityQuery(
             name=self.capability,
@@ -90,7 +134,7 @@ class MeshToolsPart(MeshCallPart, ProvidedToolsPart):
             any_tags=frozenset(self.any_tags or ()),
             kind=self.kind,
         )
-        return RemoteTools(source, query, self.build_options())
+        return RemoteTools(source, query, options)
 
 
 TOOL_KINDS["mesh_tools"] = MeshToolsPart
@@ -103,7 +147,7 @@ def export_task(task: RemoteTaskRunnable, exporter: Exporter) -> MeshTaskBluepri
     described = {"capability": task.capability, "description": None if is_usual else task.description}
     return exporter.make(
         MeshTaskBlueprint,
-        {**described, **_describe_source(task.source, exporter), **_describe_options(task.options)},
+        {**described, **_describe_source(task.source, exporter), **_describe_options(task.options, exporter)},
     )
 
 
@@ -119,7 +163,7 @@ def export_tools(tools: RemoteTools, exporter: Exporter) -> MeshToolsPart | None
         "kind": query.kind,
     }
     source = _describe_source(tools.source, exporter)
-    return exporter.make(MeshToolsPart, {**described, **source, **_describe_options(tools.options)})
+    return exporter.make(MeshToolsPart, {**described, **source, **_describe_options(tools.options, exporter)})
 
 
 def _describe_source(source: MeshSource, exporter: Exporter) -> Mapping[str, object]:
@@ -132,13 +176,40 @@ def _describe_source(source: MeshSource, exporter: Exporter) -> Mapping[str, obj
     return {"url": source.url, "realm": None if source.realm == "default" else source.realm}
 
 
-def _describe_options(options: MeshCallOptions) -> dict[str, object]:
+def _describe_options(options: MeshCallOptions, exporter: Exporter) -> dict[str, object]:
     default, described = MeshCallOptions(), dict[str, object]()
     for field in fields(MeshCallOptions):
-        if (value := getattr(options, field.name)) == getattr(default, field.name):
-            continue
-        if isinstance(value, timedelta):
-            value = value.total_seconds()
-        name = "node" if field.name == "on" else field.name
-        described[name] = value.name if isinstance(value, Priority) else value
+        if (value := getattr(options, field.name)) != getattr(default, field.name):
+            described["node" if field.name == "on" else field.name] = _describe_value(value)
+    fallback = described.pop("fallback", None)
+    if isinstance(fallback, str):
+        described["fallback_text"] = fallback
+    elif options.fallback is not None and not isinstance(options.fallback, str):
+        described["fallback"] = exporter.export_node(options.fallback, "fallback")
     return described
+
+
+def _describe_value(value: object) -> object:
+    match value:
+        case timedelta():
+            return value.total_seconds()
+        case Priority():
+            return value.name
+        case StickyChoice(field=field):
+            return f"{_STICKY}{field}"
+        case Retries():
+            return RetriesPart(**_find_changes(value, Retries()))
+        case CircuitBreakerPolicy():
+            return BreakerPart(**_find_changes(value, MESH_BREAKER))
+        case frozenset():
+            return tuple(sorted(value))
+    return value
+
+
+def _find_changes(policy: Retries | CircuitBreakerPolicy, default: Retries | CircuitBreakerPolicy) -> dict[str, Any]:
+    values = {field.name: getattr(policy, field.name) for field in fields(policy)}
+    return {name: value for name, value in values.items() if value != getattr(default, name)}
+
+
+def _read_part(part: Part) -> dict[str, Any]:
+    return part.model_dump(exclude_none=True)

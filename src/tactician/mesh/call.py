@@ -25,6 +25,7 @@ class MeshCall:
         reply: the reply, once it has come.
         status: the answer to the last question about the request.
         progress: the progress so far, in words.
+        is_given_up: true when the request was withdrawn before a node had accepted it.
     """
 
     def __init__(self, on_progress: OnProgress | None = None) -> None:
@@ -36,9 +37,37 @@ class MeshCall:
         self.reply: MeshReply | None = None
         self.status: StatusReport | None = None
         self.progress: list[str] = []
+        self.is_given_up = False
+        self._nodes: frozenset[str] | None = None
+
+    @property
+    def is_accepted(self) -> bool:
+        """True when a node has accepted or answered the request."""
+        return self.acceptance is not None or self.reply is not None
+
+    def expect(self, *nodes: str) -> None:
+        """Listen to these nodes only, apart from a result, which counts wherever it comes from."""
+        self._nodes, self.is_given_up, self.acceptance = frozenset(nodes), False, None
+        if self.reply is None or self.reply.status == "rejected":
+            self.reply = None
+            self.is_heard.clear()
+            self.is_answered.clear()
+
+    def give_up(self) -> None:
+        """Note that the request was withdrawn before a node had accepted it."""
+        self.is_given_up = True
+        self.is_heard.set()
+
+    def _is_expected(self, message: MeshMessage) -> bool:
+        """Return whether a message counts: a node that was given up may still refuse a request, or report on it."""
+        if self._nodes is None or (isinstance(message, MeshReply) and message.status == "completed"):
+            return True
+        return getattr(message, "node", None) in self._nodes
 
     def note(self, message: MeshMessage) -> None:
         """Take a message about the request."""
+        if not self._is_expected(message):
+            return
         match message:
             case RequestAcceptance():
                 self.acceptance = message

@@ -17,6 +17,7 @@ from tactician.events.event import new_id
 from tactician.loggers import get_logger
 from tactician.mesh.board import DIRECTIVES, DirectiveBoard
 from tactician.mesh.call import Calls
+from tactician.mesh.circuits import Circuits
 from tactician.mesh.directory import CARDS, Directory
 from tactician.mesh.hops import MeshHops
 from tactician.mesh.messages.bounds import MessageError
@@ -29,7 +30,7 @@ from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transpor
 from tactician.mesh.values import ValueStore
 from tactician.runs import RunContext
 from tactician.runs.context.telemetry import find_trace_parent
-from tactician.stores import DocumentStore
+from tactician.stores import DocumentStore, MemoryStore
 from tactician.suggestions import suggest_options
 
 _BATCH: Final = 50
@@ -65,6 +66,8 @@ class MeshConnection:
         directory: the cards of the nodes.
         board: the directives that hold.
         calls: requests of this program whose replies have not come.
+        circuits: circuits of the nodes that this program asks.
+        replies: replies that callers without a store may use again.
         values: values that are too large for a message.
         webhook_secrets: the secrets.
         retention: the retention.
@@ -98,6 +101,8 @@ class MeshConnection:
         self.directory = Directory(clock)
         self.board = DirectiveBoard(clock)
         self.calls = Calls()
+        self.circuits = Circuits(clock)
+        self.replies = MemoryStore(clock=clock)
         self.values = ValueStore(store)
         self.webhook_secrets = dict(webhook_secrets or {})
         self._codec = MessageCodec(self.name, keys, clock)

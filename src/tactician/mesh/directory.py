@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import Final
+from math import inf
+from typing import Final, TypeAlias
 
 from tactician.clock import Clock, wait_for_event
 from tactician.loggers import get_logger
@@ -20,6 +21,8 @@ _SKEW: Final = 2.0
 """Seconds between the clocks of two machines above which their deadlines differ too much."""
 _logger = get_logger(__name__)
 
+_Instance: TypeAlias = tuple[str, str, str]
+
 
 @dataclass(frozen=True, slots=True)
 class Offering:
@@ -30,12 +33,18 @@ class Offering:
         realm: its realm.
         capability: the capability.
         seconds: expected time until a request ends, from the measured throughput.
+        queue: queue of the node.
+        is_shareable: true when nodes of other realms may ask.
+        is_full: true when the node had as many requests as may wait.
     """
 
     node: str
     realm: str
     capability: CapabilityCard
     seconds: float
+    queue: str = ""
+    is_shareable: bool = False
+    is_full: bool = False
 
 
 @suggest_options
@@ -48,18 +57,26 @@ class Directory:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._cards: dict[tuple[str, str, str], tuple[NodeCard, float]] = {}
         self._behind: set[tuple[str, str, str]] = set()
+        self._cards: dict[_Instance, tuple[NodeCard, float]] = {}
+        self._offerings: dict[str, dict[_Instance, Offering]] = {}
+        self._ranked: dict[str, dict[tuple[str, str | None], tuple[Offering, ...]]] = {}
+        self._next_expiry = inf
         self._changed = asyncio.Event()
 
     def note(self, card: NodeCard) -> None:
         """Take a card; the card of a stopped instance is forgotten."""
         key = card.realm, card.node, card.instance
-        if card.state == "STOPPED":
-            self._cards.pop(key, None)
-        else:
+        if card.state != "STOPPED":
             self._compare_clocks(key, card)
-            self._cards[key] = card, self._clock.monotonic() + card.ttl
+        self._forget(key)
+        if card.state != "STOPPED":
+            expiry = self._clock.monotonic() + card.ttl
+            self._cards[key] = card, expiry
+            self._next_expiry = min(self._next_expiry, expiry)
+            for offering in _read_offerings(card):
+                self._offerings.setdefault(offering.capability.name, {})[key] = offering
+                self._ranked.pop(offering.capability.name, None)
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -85,8 +102,7 @@ class Directory:
 
     def list_cards(self) -> list[NodeCard]:
         """Return the cards that are valid now."""
-        now = self._clock.monotonic()
-        self._cards = {key: entry for key, entry in self._cards.items() if entry[1] > now}
+        self._forget_expired()
         self._behind &= self._cards.keys()
         return [card for card, _ in self._cards.values()]
 
@@ -101,14 +117,48 @@ class Directory:
             node: name of the node; any by default.
             version: version of the capability; any by default.
         """
+        self._forget_expired()
+        by_instance = self._offerings.values() if name is None else [self._offerings.get(name, {})]
         offerings = [
-            Offering(card.node, card.realm, capability, _expect_seconds(card))
-            for card in self.list_cards()
-            if card.state == "READY" and node in (None, card.node) and (card.realm == realm or card.is_shareable)
-            for capability in card.capabilities
-            if name in (None, capability.name) and version in (None, capability.version) and capability.is_enabled
+            offering
+            for instances in by_instance
+            for offering in instances.values()
+            if node in (None, offering.node)
+            and (offering.realm == realm or offering.is_shareable)
+            and version in (None, offering.capability.version)
         ]
         return sorted(offerings, key=lambda offering: (offering.realm != realm, offering.seconds))
+
+    def list_providers(self, realm: str, name: str, version: str | None = None) -> tuple[Offering, ...]:
+        """Return the nodes that offer a capability, each once with its soonest instance, as `list_offerings` has them.
+
+        The list is kept until a card that has the capability comes, goes or expires.
+        """
+        self._forget_expired()
+        ranked = self._ranked.setdefault(name, {})
+        if (providers := ranked.get((realm, version))) is None:
+            soonest: dict[str, Offering] = {}
+            for offering in self.list_offerings(realm, name, None, version):
+                soonest.setdefault(offering.queue, offering)
+            providers = ranked[realm, version] = tuple(soonest.values())
+        return providers
+
+    def _forget(self, key: _Instance) -> None:
+        """Forget the card of an instance and its capabilities."""
+        if (entry := self._cards.pop(key, None)) is not None:
+            for capability in entry[0].capabilities:
+                instances = self._offerings.get(capability.name, {})
+                instances.pop(key, None)
+                if not instances:
+                    self._offerings.pop(capability.name, None)
+                self._ranked.pop(capability.name, None)
+
+    def _forget_expired(self) -> None:
+        if (now := self._clock.monotonic()) < self._next_expiry:
+            return
+        for key in [key for key, (_, expiry) in self._cards.items() if expiry <= now]:
+            self._forget(key)
+        self._next_expiry = min((expiry for _, expiry in self._cards.values()), default=inf)
 
     async def find(
         self, realm: str, name: str, node: str | None = None, wait: float = LOOK_AROUND, version: str | None = None
@@ -126,6 +176,17 @@ class Directory:
         while True:
             yield self.list_cards()
             await wait_for_event(self._changed, 1.0, self._clock)
+
+
+def _read_offerings(card: NodeCard) -> Iterator[Offering]:
+    """Yield the capabilities of a node that takes requests."""
+    if card.state != "READY":
+        return
+    seconds, queue = _expect_seconds(card), f"{card.realm}/{card.node}"
+    is_full = card.queue_limit is not None and card.queue_depth >= card.queue_limit
+    for capability in card.capabilities:
+        if capability.is_enabled:
+            yield Offering(card.node, card.realm, capability, seconds, queue, card.is_shareable, is_full)
 
 
 def _expect_seconds(card: NodeCard) -> float:

@@ -19,6 +19,7 @@ class RequestSent(Event):
         request_id: id of the request.
         capability: what is asked for.
         node: the node.
+        reason: the reason for which this node is asked.
     """
 
     opens: ClassVar[str | None] = _SEND
@@ -26,6 +27,7 @@ class RequestSent(Event):
     request_id: str
     capability: str
     node: str
+    reason: str = ""
 
     @property
     def span_key(self) -> str:
@@ -52,6 +54,83 @@ class RequestAccepted(Event):
     capability: str
     node: str
     position: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RequestResent(Event):
+    """A request is sent again, with the same id, as the node has not answered.
+
+    Attributes:
+        request_id: id of the request.
+        capability: what is asked for.
+        node: the node.
+        attempt: number of the attempt that has failed, from 1.
+        seconds: pause before the next attempt.
+        reason: the failure.
+    """
+
+    request_id: str
+    capability: str
+    node: str
+    attempt: int
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BreakerOpened(Event):
+    """The circuit to a node has opened: until a trial succeeds, this program sends no requests to it.
+
+    Attributes:
+        node: the node.
+        seconds: time until the trial.
+        reason: the failure that opened it.
+    """
+
+    node: str
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BreakerClosed(Event):
+    """The circuit to a node has closed: the trial has succeeded.
+
+    Attributes:
+        node: the node.
+    """
+
+    node: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FallbackUsed(Event):
+    """The fallback answers in place of a node.
+
+    Attributes:
+        capability: what was asked for.
+        fallback: name of the Runnable; `"text"` for a text.
+        reason: the error for which the fallback answers.
+    """
+
+    capability: str
+    fallback: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReplyReused(Event):
+    """An earlier reply answers, without a request.
+
+    Attributes:
+        capability: what was asked for.
+        age: seconds since the reply.
+        max_age: seconds for which the caller takes a reply.
+    """
+
+    capability: str
+    age: float
+    max_age: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -81,9 +81,7 @@ class Mesh(MeshConnection):
         fresh: bool = False,
         priority: Priority = Priority.NORMAL,
         deadline: timedelta | None = None,
-        must_meet_deadline: bool = False,
-        version: str | None = None,
-        accept_within: float = 10.0,
+        **options: object,
     ) -> Ticket:
         """Ask for work without waiting for it, and return a ticket once the node has accepted.
 
@@ -96,19 +94,19 @@ class Mesh(MeshConnection):
             fresh: true to do the work again for an id that was used before.
             priority: rank among the requests that wait.
             deadline: time from now by which the reply is needed.
-            must_meet_deadline: true to be refused at once when the node does not expect to meet the deadline.
-            version: version of the capability that is needed.
-            accept_within: seconds to wait for the acceptance.
+            **options: `must_meet_deadline`, `version`, `accept_within`, `retries`, `breaker`, `choose`, `fallback` and
+                `share` of `MeshCallOptions`. A fallback answers when no node accepts; its answer is the reply.
 
         Raises:
-            ConfigurationError: when the priority or the deadline is of another kind.
+            ConfigurationError: when an option is not valid.
             RequestRejectedError: when the node refuses the request.
             MeshUnavailableError: when no node accepts it.
         """
-        MeshCallOptions(priority=priority, deadline=deadline)  # checks them
-        requester = Requester(self)
-        target = await requester.find_target(name, on, version)
-        context = RunContext.find_current()
+        if waiting := sorted({"wait", "late", "patience", "max_age", "cache_key"} & options.keys()):
+            raise ConfigurationError(f"{waiting[0]} is for callers who wait: use mesh.task(..., {waiting[0]}=...)")
+        call = MeshCallOptions.create(on=on, priority=priority, deadline=deadline, **options)
+        ends_at = None if deadline is None else self.clock.time() + deadline.total_seconds()
+        context, requester = RunContext.find_current(), Requester(self)
         request = await requester.create_request(
             request_id or new_id(),
             name,
@@ -116,13 +114,13 @@ class Mesh(MeshConnection):
             context,
             delivery=deliver,
             priority=priority,
-            deadline=None if deadline is None else self.clock.time() + deadline.total_seconds(),
-            must_meet_deadline=must_meet_deadline or None,
-            version=version,
+            deadline=ends_at,
+            must_meet_deadline=call.must_meet_deadline or None,
+            version=call.version,
             attempt=new_id() if fresh else None,
             reply_to=self.reply_queue,
         )
-        return await submit_request(self, target, request, context, accept_within)
+        return await submit_request(self, None, request, context, call, input)
 
     def memory(
         self, name: str, *, consistency: Consistency = "eventual", backend: SharedBackend | None = None

@@ -11,14 +11,15 @@ from pydantic import JsonValue
 
 from tactician.agents.remote import RemoteMessage, RemoteOutput, RemoteTask, RemoteWait
 from tactician.clock import wait_for_event
-from tactician.errors import MeshUnavailableError, RequestFailedError, RequestRejectedError, RequestTimeoutError
+from tactician.errors import MeshUnavailableError, RequestFailedError, RequestTimeoutError
 from tactician.llm import ModelPrice, Usage
 from tactician.mesh.call import MeshCall
+from tactician.mesh.calls.dispatch import Dispatch
 from tactician.mesh.calls.options import MeshCallOptions
 from tactician.mesh.calls.requester import Requester, Target, raise_rejection
 from tactician.mesh.calls.ticket import Ticket
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.events import RequestAccepted, RequestCompleted, RequestProgressed, RequestRejected, RequestSent
+from tactician.mesh.events import RequestCompleted, RequestProgressed, RequestSent
 from tactician.mesh.messages.message import ModelUsage
 from tactician.mesh.messages.replies import MeshReply, ProgressReport
 from tactician.mesh.messages.requests import MeshRequest
@@ -28,9 +29,6 @@ from tactician.runs.outcomes.suspension import Response, Withdrawal
 
 _ASK_AGAIN: Final = 30.0
 """Seconds without news after which a request is sent again, in case that a message was lost."""
-_NOT_ACCEPTED: Final = "not_accepted"
-_SPILLS: Final = frozenset({_NOT_ACCEPTED, "at_capacity", "draining", "disabled"})
-"""Reasons for which another node is asked with the same id."""
 _TIMED_OUT: Final = "timed_out"
 
 
@@ -52,6 +50,8 @@ class MeshChannel:
         self._context = context
         self._request_id = f"{context.root_id}.{sha256(context.idempotency_key.encode()).hexdigest()[:24]}"
         self._queue = mesh.find_attached(context.store) if context.is_saved else None
+        self._dispatch = Dispatch(mesh, capability, options, context)
+        self._task: RemoteTask | None = None
 
     @property
     def address(self) -> str:
@@ -76,27 +76,18 @@ class MeshChannel:
             RequestTimeoutError: when the reply does not come in time.
             MeshUnavailableError: when no node accepts the request.
         """
-        target, refused = await self._find_target(task), list[Target]()
-        while True:
-            try:
-                return await self._ask(target, message, task)
-            except (RequestRejectedError, MeshUnavailableError) as error:
-                refused.append(target)
-                following = await self._find_following(error, refused, is_new=message is not None)
-                self._emit_rejection(target, error, following)
-                if following is None:
-                    raise
-                target = following
-                await self._save_target(task, target)
-
-    async def _ask(self, target: Target, message: RemoteMessage | None, task: RemoteTask) -> RemoteOutput | RemoteWait:
-        request = await self._create_request(task)
+        self._task = task
+        target = await self._find_target(task)
         with self._mesh.calls.listen(self._request_id, self._note_progress) as call:
-            # The span of the request begins before its trace context is sent.
-            self._context.emit(RequestSent, request_id=self._request_id, capability=self._capability, node=target.node)
-            await self._requester.send(target, request, self._context)
-            if message is not None:
-                await self._wait_for_acceptance(target, request, call)
+            if message is None:  # it was sent before, and a node may work on it: no other is asked
+                request = await self.prepare_request(target)
+                self._context.emit(
+                    RequestSent, request_id=self._request_id, capability=self._capability, node=target.node
+                )
+                await self._requester.send(target, request, self._context)
+            else:
+                query = self._dispatch.create_query(task.input, self._find_deadline())
+                target, request = await self._dispatch.send(target, self, call, query)
             return await self._wait(target, request, call)
 
     async def cancel(self, task: RemoteTask) -> None:
@@ -133,7 +124,8 @@ class MeshChannel:
         """
         if isinstance(answer, dict) and answer.get("status") == _TIMED_OUT:
             target = _read_target(task.data, self._requester)
-            return await self._end_late(target, await self._create_request(task), MeshCall())
+            self._task = task
+            return await self._end_late(target, await self.prepare_request(target), MeshCall())
         return await self._conclude(MeshReply.model_validate(answer))
 
     async def restore_output(self, saved: JsonValue) -> object:
@@ -150,42 +142,33 @@ class MeshChannel:
         await self._mesh.open()
         if task.id:
             return _read_target(task.data, self._requester)
-        target = await self._requester.find_target(self._capability, self._options.on, self._options.version)
-        await self._save_target(task, target)
+        target = await self._dispatch.find_first(task.input, self._find_deadline())
+        await self.note_target(target)
         return target
 
-    async def _save_target(self, task: RemoteTask, target: Target) -> None:
-        sent_at = cast("float", task.data.get("sent_at", self._mesh.clock.time()))
-        await task.save_id(self._request_id, node=target.node, realm=target.realm, sent_at=sent_at)
+    async def note_target(self, target: Target) -> None:
+        """Save the node, so that no other is asked after a crash."""
+        assert self._task is not None
+        sent_at = cast("float", self._task.data.get("sent_at", self._mesh.clock.time()))
+        await self._task.save_id(self._request_id, node=target.node, realm=target.realm, sent_at=sent_at)
 
-    async def _find_following(self, error: Exception, refused: list[Target], *, is_new: bool) -> Target | None:
-        """Return the node to ask after others; `None` when the error says that no other node would do it either."""
-        reason = getattr(error, "reason", _NOT_ACCEPTED)
-        if self._options.on is not None or not is_new or reason not in _SPILLS:
-            return None
-        with suppress(MeshUnavailableError):
-            return await self._requester.find_target(self._capability, None, self._options.version, refused)
-        return None
-
-    def _emit_rejection(self, target: Target, error: Exception, following: Target | None) -> None:
-        self._context.emit(
-            RequestRejected,
-            request_id=self._request_id,
-            capability=self._capability,
-            node=target.node,
-            reason=getattr(error, "reason", _NOT_ACCEPTED),
-            next_node=None if following is None else following.node,
-        )
+    def _find_deadline(self) -> float | None:
+        """Return the time by which the reply is needed, for the choice of a node."""
+        deadline = self._options.deadline
+        ends_at = None if deadline is None else self._mesh.clock.time() + deadline.total_seconds()
+        return min((end for end in (ends_at, self._context.deadline) if end is not None), default=None)
 
     def _name_request(self) -> MeshRequest:
         return MeshRequest(id=self._request_id, sender=self._mesh.name, capability=self._capability)
 
-    async def _create_request(self, task: RemoteTask) -> MeshRequest:
-        options, sent_at = self._options, cast("float", task.data["sent_at"])
+    async def prepare_request(self, target: Target) -> MeshRequest:
+        """Return the request for a node."""
+        assert self._task is not None
+        options, sent_at = self._options, cast("float", self._task.data["sent_at"])
         return await self._requester.create_request(
             self._request_id,
             self._capability,
-            task.input,
+            self._task.input,
             self._context,
             priority=options.priority,
             deadline=None if options.deadline is None else sent_at + options.deadline.total_seconds(),
@@ -194,17 +177,6 @@ class MeshChannel:
             reply_to=self._queue or self._mesh.reply_queue,
             sent_at=sent_at,
         )
-
-    async def _wait_for_acceptance(self, target: Target, request: MeshRequest, call: MeshCall) -> None:
-        await self._requester.wait_for_acceptance(target, request, call, self._options.accept_within)
-        if (acceptance := call.acceptance) is not None:
-            self._context.emit(
-                RequestAccepted,
-                request_id=self._request_id,
-                capability=self._capability,
-                node=acceptance.node,
-                position=acceptance.position,
-            )
 
     async def _wait(self, target: Target, request: MeshRequest, call: MeshCall) -> RemoteOutput | RemoteWait:
         clock, ends_at = self._mesh.clock, self._find_end(request)
@@ -227,7 +199,9 @@ class MeshChannel:
                         "ends_at": ends_at,
                     }
                 )
-            await self._requester.send(target, request, self._context)
+            if not self._mesh.circuits.find(target.queue, self._options.breaker).is_open:
+                with suppress(MeshUnavailableError):  # the request was accepted: its reply comes
+                    await self._requester.send(target, request, self._context)
 
     async def _end_late(self, target: Target, request: MeshRequest, call: MeshCall) -> RemoteOutput:
         """End a call whose reply has not come in time.

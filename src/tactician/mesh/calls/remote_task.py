@@ -11,8 +11,11 @@ from typing_extensions import override
 from tactician.agents import BaseRunnable
 from tactician.agents.remote import RemoteTask
 from tactician.conversation import Conversation
+from tactician.errors import MeshUnavailableError, RequestFailedError, RequestRejectedError, RequestTimeoutError
 from tactician.mesh.calls.channel import MeshChannel
+from tactician.mesh.calls.fallback import CallFallback, is_for_fallback
 from tactician.mesh.calls.options import MeshCallOptions
+from tactician.mesh.calls.reply_cache import ReplyCache
 from tactician.mesh.messages.message import Priority
 from tactician.mesh.sources import MeshSource
 from tactician.runs import Budget, Input, RunContext, RunResult
@@ -82,8 +85,23 @@ class RemoteTaskRunnable(BaseRunnable[object]):
         return await BaseRunnable.run(changed, input, context=context, budget=budget, conversation=conversation)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        channel = MeshChannel(self.capability, self.options, self.source.resolve(context), context)
-        return await RemoteTask(self.name, channel, context).run(input)
+        fallback = CallFallback(self.capability, self.options, context)
+        if fallback.is_used:
+            return await fallback.run(input)
+        mesh = self.source.resolve(context)
+        replies = None if self.options.max_age is None else ReplyCache(mesh, self.capability, self.options, context)
+        if replies is not None and (earlier := await replies.find(input)) is not None:
+            return RunResult(earlier.output, tally=context.tally, run_id=context.run_id)
+        channel = MeshChannel(self.capability, self.options, mesh, context)
+        try:
+            result = await RemoteTask(self.name, channel, context).run(input)
+        except (MeshUnavailableError, RequestRejectedError, RequestTimeoutError, RequestFailedError) as error:
+            if not is_for_fallback(self.options, error):
+                raise
+            return await fallback.use(input, error)
+        if replies is not None:
+            await replies.keep(input, result.output)
+        return result
 
 
 def describe_task(capability: str, options: MeshCallOptions) -> str:

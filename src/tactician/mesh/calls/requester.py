@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from math import inf
 from typing import Final, cast
 
 from pydantic import JsonValue
@@ -13,20 +16,22 @@ from tactician.errors import ConfigurationError, MeshUnavailableError, RequestRe
 from tactician.frozen import frozen
 from tactician.llm import UserMessage
 from tactician.mesh.call import MeshCall
+from tactician.mesh.calls.choice import ChoiceQuery, ProviderChoice
 from tactician.mesh.connection import MeshConnection
-from tactician.mesh.directory import LOOK_AROUND
+from tactician.mesh.directory import LOOK_AROUND, Offering
 from tactician.mesh.hops import MeshHops
 from tactician.mesh.messages.bounds import MessageError
 from tactician.mesh.messages.replies import MeshReply
 from tactician.mesh.messages.requests import BudgetLeft, Cancellation, MeshRequest, RequestUser
+from tactician.mesh.transports.transport import TransportError
 from tactician.process import UserInput
 from tactician.runs import Budget, ChatUser, Input, RunContext
 from tactician.runs.context.telemetry import find_trace_parent
 from tactician.runs.runnable import is_conversation
 from tactician.suggestions import did_you_mean
 
-ACCEPT_WITHIN: Final = 10.0
-"""Seconds for which a caller waits for the acceptance of a request."""
+_COME_BACK: Final = 5.0
+"""Seconds after which a queue of a broker that is full is tried again."""
 
 
 @frozen
@@ -37,11 +42,13 @@ class Target:
         node: its name.
         realm: its realm.
         queue: its queue.
+        reason: the reason for which it was chosen.
     """
 
     node: str
     realm: str
     queue: str
+    reason: str = ""
 
 
 class Requester:
@@ -53,37 +60,48 @@ class Requester:
 
     def __init__(self, mesh: MeshConnection) -> None:
         self._mesh = mesh
+        self._choice = ProviderChoice(mesh.realm, mesh.directory, mesh.circuits, mesh.clock)
 
     async def find_target(
-        self, capability: str, on: str | None, version: str | None = None, refused: Collection[Target] = ()
+        self, capability: str, on: str | None, version: str | None = None, query: ChoiceQuery | None = None
     ) -> Target:
-        """Return the node to ask for a capability: the named node, or the node that is expected to end first.
+        """Return the node to ask for a capability: the named node, or the node that is chosen.
 
         Args:
             capability: name of the capability.
-            on: name of the node; any, when `None`.
+            on: name of the node, or `"realm/node"`; any, when `None`.
             version: version that is needed; any, when `None`.
-            refused: nodes that were asked before, and are not asked again.
+            query: what the choice depends on; the soonest node is chosen by default.
 
         Raises:
-            MeshUnavailableError: when no node offers it.
+            MeshUnavailableError: when no node offers it, or all circuits are open.
             ConfigurationError: when the transport has no cards, and no node is named.
         """
-        await self._mesh.open()
+        mesh, query = self._mesh, query or ChoiceQuery(capability=capability, version=version)
+        await mesh.open()
         if on is not None:
-            return self.name_target(on)
-        if not self._mesh.transport.has_topics:
-            raise ConfigurationError(f"{self._mesh.transport.label} has no cards of nodes: write on='kitchen'")
-        wait = 0.0 if refused else LOOK_AROUND
-        offers = await self._mesh.directory.find(self._mesh.realm, capability, wait=wait, version=version)
-        targets = [self.name_target(offering.node, offering.realm) for offering in offers]
-        if not (targets := [target for target in targets if target not in refused]):
-            offerings = self._mesh.directory.list_offerings(self._mesh.realm)
-            offered = sorted({offering.capability.name for offering in offerings})
-            hint = did_you_mean(capability, offered) or f" It has: {', '.join(offered) or 'no work'}."
-            wanted = capability if version is None else f"{capability} in the version {version}"
-            raise MeshUnavailableError(f"No node of the mesh offers {wanted!r}.{hint}")
-        return targets[0]
+            realm, _, node = on.rpartition("/")
+            return replace(self.name_target(node, realm or None), reason="named by the caller")
+        if not mesh.transport.has_topics:
+            raise ConfigurationError(f"{mesh.transport.label} has no cards of nodes: write on='kitchen'")
+        offers = await mesh.directory.find(
+            mesh.realm, capability, wait=0.0 if query.refused else LOOK_AROUND, version=version
+        )
+        if (chosen := self._choice.choose(query)) is not None:
+            offering, reason = chosen
+            return replace(self.name_target(offering.node, offering.realm), reason=reason)
+        raise self._create_error(offers, query)
+
+    def _create_error(self, offers: Collection[Offering], query: ChoiceQuery) -> MeshUnavailableError:
+        """Return the error for a capability for which no node can be asked."""
+        mesh, name = self._mesh, query.capability
+        waits = [mesh.circuits.find(offer.queue, query.breaker).seconds_left for offer in offers]
+        if waits and not query.refused:
+            return create_circuit_error(f"the nodes that offer {name!r}", min(waits))
+        offered = sorted({offering.capability.name for offering in mesh.directory.list_offerings(mesh.realm)})
+        hint = did_you_mean(name, offered) or f" It has: {', '.join(offered) or 'no work'}."
+        wanted = name if query.version is None else f"{name} in the version {query.version}"
+        return MeshUnavailableError(f"No node of the mesh offers {wanted!r}.{hint}", "not_found")
 
     def name_target(self, node: str, realm: str | None = None) -> Target:
         """Return a node that is asked by its name."""
@@ -99,7 +117,7 @@ class Requester:
             ConfigurationError: when the input has no JSON form.
         """
         from_run: Mapping[str, object] = {} if context is None else _describe_run(context)
-        packed = await self._mesh.values.pack(_to_json(input), "input")
+        packed = await self._mesh.values.pack(to_json(input), "input")
         chosen = {name: value for name, value in fields.items() if value is not None}
         if (deadline := from_run.get("deadline")) is not None and "deadline" in chosen:
             chosen["deadline"] = min(cast("float", deadline), cast("float", chosen["deadline"]))
@@ -108,6 +126,7 @@ class Requester:
                 "id": request_id,
                 "sender": self._mesh.name,
                 "capability": capability,
+                "realm": self._mesh.realm,
                 "sent_at": self._mesh.clock.time(),
                 **from_run,
                 **packed,
@@ -119,14 +138,20 @@ class Requester:
         """Send a request.
 
         Raises:
-            MeshUnavailableError: when the broker does not take it.
-            RequestRejectedError: when it is too large.
+            MeshUnavailableError: when the broker does not answer.
+            RequestRejectedError: when it is too large, or the queue is full.
         """
         trace_parent = None if context is None else find_trace_parent("") or context.trace_parent
         try:
             await self._mesh.send(target.queue, request, trace_parent)
         except MessageError as error:
             raise RequestRejectedError(str(error), "too_large") from error
+        except TransportError as error:
+            if error.is_full:
+                raise RequestRejectedError(str(error), "at_capacity", retry_after=_COME_BACK) from error
+            raise MeshUnavailableError(
+                f"The request to {target.node!r} was not sent: {error}", "unreachable"
+            ) from error
 
     async def wait_for_acceptance(self, target: Target, request: MeshRequest, call: MeshCall, within: float) -> None:
         """Wait until the node has accepted or answered a request.
@@ -144,13 +169,34 @@ class Requester:
             )
         if call.reply is not None:
             raise_rejection(call.reply)
+        if call.is_given_up and not call.is_accepted:
+            raise create_circuit_error(f"the node {target.node!r}", None)
 
-    async def cancel(self, target: Target, request: MeshRequest, reason: str = "") -> None:
+    async def withdraw(self, target: Target, request: MeshRequest) -> None:
+        """Withdraw a request that another node, or a fallback, has taken: no reply is wanted."""
+        with suppress(TransportError):  # a broker that does not answer may not have taken the request either
+            await self.cancel(target, request, "its caller has asked another node", wants_reply=False)
+
+    async def cancel(self, target: Target, request: MeshRequest, reason: str = "", *, wants_reply: bool = True) -> None:
         """Cancel a request."""
         cancellation = Cancellation(
-            request_id=request.id, sender=request.sender, reason=reason, attempt=request.attempt
+            request_id=request.id,
+            sender=request.sender,
+            reason=reason,
+            attempt=request.attempt,
+            wants_reply=wants_reply,
         )
         await self._mesh.send(target.queue, cancellation)
+
+
+def create_circuit_error(nodes: str, seconds: float | None) -> MeshUnavailableError:
+    """Return the error for a request that is not sent, as the circuit is open."""
+    moment = "" if seconds is None or seconds == inf else f" The next request may be sent in {seconds:.0f} s."
+    return MeshUnavailableError(
+        f"The circuit to {nodes} is open, after too many failures.{moment}",
+        "circuit_open",
+        None if seconds is None or seconds == inf else seconds,
+    )
 
 
 def raise_rejection(reply: MeshReply) -> None:
@@ -182,7 +228,7 @@ def _describe_run(context: RunContext) -> dict[str, object]:
     return fields
 
 
-def _to_json(input: Input) -> JsonValue:
+def to_json(input: Input) -> JsonValue:
     """Return an input as text or JSON: of a conversation, the words of the user."""
     if isinstance(input, UserInput):
         return input.content

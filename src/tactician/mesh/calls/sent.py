@@ -9,7 +9,8 @@ from tactician.clock import Clock
 from tactician.errors import DocumentConflictError, MeshUnavailableError, StoreError
 from tactician.frozen import frozen
 from tactician.loggers import get_logger
-from tactician.mesh.calls.requester import ACCEPT_WITHIN, Requester, Target
+from tactician.mesh.calls.options import MeshCallOptions
+from tactician.mesh.calls.requester import Requester, Target
 from tactician.mesh.calls.ticket import Ticket, submit_request
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages.requests import MeshRequest, RequestUser
@@ -87,7 +88,7 @@ class SentRequests:
         if (now := self.clock.monotonic()) >= self._prunes_at:
             self._prunes_at = now + _PRUNE_EVERY
             self._mesh.spawn(self._prune())
-        return await submit_request(self._mesh, sent.target, request, None, ACCEPT_WITHIN)
+        return await submit_request(self._mesh, sent.target, request, None, MeshCallOptions(on=sent.target.node), input)
 
     async def find(self, request_id: str) -> SentRequest | None:
         """Return a request that was sent, or `None`."""

@@ -134,6 +134,7 @@ class MeshRequest(MeshMessage):
         attempt: token of a caller who wants the work done again: each token is a run of its own.
         hops: nodes that the request has passed through, outermost first.
         version: version of the capability that is needed.
+        realm: realm of the caller.
     """
 
     EVENT: ClassVar[str] = "request"
@@ -156,6 +157,7 @@ class MeshRequest(MeshMessage):
     attempt: Annotated[str, StringConstraints(max_length=100)] = ""
     hops: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     version: Name | None = None
+    realm: Name | None = None
 
     @property
     def run_key(self) -> str:
@@ -171,6 +173,7 @@ class Cancellation(MeshMessage):
         sender: the caller.
         reason: the reason, for people.
         attempt: token of the request, as the request has it.
+        wants_reply: false when the caller has the work done elsewhere, so that a reply would only confuse.
     """
 
     EVENT: ClassVar[str] = "cancel"
@@ -179,6 +182,7 @@ class Cancellation(MeshMessage):
     sender: Name = Field(validation_alias="from", serialization_alias="from")
     reason: Text = ""
     attempt: Annotated[str, StringConstraints(max_length=100)] = ""
+    wants_reply: bool = True
 
     @property
     def run_key(self) -> str:

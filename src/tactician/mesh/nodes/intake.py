@@ -17,6 +17,7 @@ from tactician.mesh.messages.replies import (
     MeshReply,
     RejectionReason,
     RequestAcceptance,
+    RequestFailure,
     RequestRejection,
     StatusReport,
 )
@@ -53,6 +54,7 @@ class Intake:
         reporter: the reporter of the runs.
         queue: what waits at all instances.
         control: the control of the node.
+        is_shareable: true when nodes of other realms may ask.
         is_draining: returns whether the node takes nothing new.
         wake: lets the worker look for runs at once.
     """
@@ -69,6 +71,7 @@ class Intake:
         queue: SharedQueue,
         *,
         control: NodeControl,
+        is_shareable: bool,
         is_draining: Callable[[], bool],
         wake: Callable[[], None],
     ) -> None:
@@ -81,6 +84,7 @@ class Intake:
         self._reporter = reporter
         self._queue = queue
         self._control = control
+        self._is_shareable = is_shareable
         self._is_draining = is_draining
         self._client = RunClient(platform, wake=wake, name=node)
         self._clock = mesh.clock
@@ -207,6 +211,9 @@ class Intake:
             return RequestRejection(
                 reason="too_many_hops", message=f"The request goes in a circle or through too many nodes: {path}"
             )
+        if request.realm not in (None, self._mesh.realm) and not self._is_shareable:
+            message = f"{self._node} takes no requests of the realm {request.realm}: Node(..., shareable=True)"
+            return RequestRejection(reason="not_allowed", message=message)
         if (offered := self._offers.get(request.capability)) is None or not offered.offer.is_public:
             return self._create_unknown(request.capability)
         offer = offered.offer
@@ -264,6 +271,11 @@ class Intake:
             return
         if (record := await self._reporter.find_run(cancellation.run_key)) is None:
             return
+        if not cancellation.wants_reply and entry.reply is None:
+            # First of all: once the run has ended, its worker would send the reply.
+            failure = RequestFailure(type="RequestWithdrawn", message=cancellation.reason)
+            reply = MeshReply(request_id=entry.request.id, node=self._node, status="failed", failure=failure)
+            await self._ledger.close(entry, reply)
         try:
             await self._client.cancel(record.run_id, cancellation.reason or f"{cancellation.sender} has cancelled it")
         except RunNotFoundError:

@@ -43,6 +43,7 @@ class NodeLoad:
         self._running: dict[str, tuple[float, str, asyncio.Task[object] | None]] = {}
         self._by_capability: Counter[str] = Counter()
         self._seconds: deque[float] = deque(maxlen=_MEASURED)
+        self._costs: dict[str, deque[float]] = {}
 
     @property
     def max_concurrent(self) -> int:
@@ -63,6 +64,15 @@ class NodeLoad:
     def seconds_per_request(self) -> float | None:
         """Mean time from the start of a request to its end, of the last 50; `None` before the first."""
         return sum(self._seconds) / len(self._seconds) if self._seconds else None
+
+    def note_cost(self, capability: str, dollars: float) -> None:
+        """Note what a request for a capability has cost."""
+        self._costs.setdefault(capability, deque(maxlen=_MEASURED)).append(dollars)
+
+    def find_price(self, capability: str) -> float | None:
+        """Return the mean cost of the last 50 requests for a capability; `None` before the first."""
+        costs = self._costs.get(capability)
+        return None if costs is None else sum(costs) / len(costs)
 
     def count_running(self, capability: str) -> int:
         """Return how many requests for a capability are worked on."""

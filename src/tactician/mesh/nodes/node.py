@@ -146,6 +146,7 @@ class Node:
             self._reporter,
             queue,
             control=self._control,
+            is_shareable=self._settings.shareable,
             is_draining=lambda: self.state is not NodeState.READY,
             wake=self._work.wake,
         )
@@ -177,8 +178,11 @@ class Node:
     @property
     def capabilities(self) -> tuple[CapabilityCard, ...]:
         """The capabilities that the node offers."""
-        offers = (offered.offer for offered in self._offers.values())
-        return tuple(offer.card(is_enabled=self._control.is_enabled(offer)) for offer in offers if offer.is_public)
+        offered = {name: each.offer for name, each in self._offers.items() if each.offer.is_public}
+        return tuple(
+            offer.card(is_enabled=self._control.is_enabled(offer), price=self._load.find_price(name))
+            for name, offer in offered.items()
+        )
 
     @property
     def queue(self) -> str:

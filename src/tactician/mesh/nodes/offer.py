@@ -103,8 +103,8 @@ class Offer:
             is_public=is_public,
         )
 
-    def card(self, *, is_enabled: bool) -> CapabilityCard:
-        """Return the card of the capability."""
+    def card(self, *, is_enabled: bool, price: float | None = None) -> CapabilityCard:
+        """Return the card of the capability, with the US dollars that a request costs."""
         return CapabilityCard(
             name=self.name,
             kind=self.kind,
@@ -115,6 +115,7 @@ class Offer:
             version=self.version,
             is_enabled=is_enabled,
             is_idempotent=self.is_idempotent,
+            price=price,
         )
 
     def find_problems(self, value: JsonValue) -> tuple[str, ...]:

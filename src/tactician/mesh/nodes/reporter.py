@@ -83,6 +83,8 @@ class RunReporter:
             _logger.warning("%s: the reply to %s is sent later: %s", self._node, entry.request.id, error)
             return False
         await self._ledger.close(entry, reply)
+        if all(used.cost is not None for used in reply.usage):
+            self._load.note_cost(entry.request.capability, sum(used.cost or 0.0 for used in reply.usage))
         self.emit_answer(entry.request, reply.status)
         self._error_types.pop(run_key, None)
         return True
