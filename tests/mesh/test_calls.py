@@ -142,7 +142,7 @@ async def test_a_caller_that_has_waited_long_enough_gets_an_error_and_the_work_e
     slow = Slow()
     async with create_node(mesh, runnable(slow.cook)):
         with pytest.raises(RequestTimeoutError) as timeout:
-            await mesh.task("cook", wait=timedelta(seconds=0.05)).run("Wagyu")
+            await mesh.task("cook", wait=timedelta(seconds=1)).run("Wagyu")
         await eventually(lambda: slow.events == ["begun", "ended"])
     assert timeout.value.ticket is None
 
