@@ -103,7 +103,7 @@ PUBLIC = {
     """,
     "tactician.mcp": "filesystem git McpError McpProgress McpServer",
     "tactician.mesh": """
-        Delivery DirectiveReceived Mesh Node NodeMeasured Priority RequestAccepted RequestCompleted RequestProgressed
+        Delivery DirectiveReceived Mesh Node NodeJoined NodeLeft NodeMeasured Priority RequestAccepted RequestCompleted RequestProgressed
         RequestRejected RequestSent RequestStarted ScheduleFired WorkAnswered
     """,
     "tactician.planning": """

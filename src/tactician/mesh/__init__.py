@@ -6,6 +6,8 @@ from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.mesh.events import DirectiveReceived as DirectiveReceived
+    from tactician.mesh.events import NodeJoined as NodeJoined
+    from tactician.mesh.events import NodeLeft as NodeLeft
     from tactician.mesh.events import NodeMeasured as NodeMeasured
     from tactician.mesh.events import RequestAccepted as RequestAccepted
     from tactician.mesh.events import RequestCompleted as RequestCompleted
@@ -24,8 +26,8 @@ else:
         __name__,
         {
             "tactician.mesh.events": (
-                "DirectiveReceived NodeMeasured RequestAccepted RequestCompleted RequestProgressed RequestRejected "
-                "RequestSent RequestStarted ScheduleFired WorkAnswered"
+                "DirectiveReceived NodeJoined NodeLeft NodeMeasured RequestAccepted RequestCompleted "
+                "RequestProgressed RequestRejected RequestSent RequestStarted ScheduleFired WorkAnswered"
             ),
             "tactician.mesh.mesh": "Mesh",
             "tactician.mesh.messages.message": "Priority",

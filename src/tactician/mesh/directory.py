@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,16 +40,28 @@ class Directory:
 
     Args:
         clock: the time, by which cards expire.
+
+    Attributes:
+        is_away: returns whether the broker carries no messages: then no card expires.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._cards: dict[tuple[str, str, str], tuple[NodeCard, float]] = {}
         self._changed = asyncio.Event()
+        self._changes = 0
+        self.is_away: Callable[[], bool] = lambda: False
+
+    def renew(self) -> None:
+        """Let all cards be valid anew: the broker was away, and they could not be renewed."""
+        now = self._clock.monotonic()
+        self._cards = {key: (card, now + card.ttl) for key, (card, _) in self._cards.items()}
 
     def note(self, card: NodeCard) -> None:
         """Take a card; the card of a stopped instance is forgotten."""
         key = card.realm, card.node, card.instance
+        if (earlier := self._cards.get(key)) is None or _describe(earlier[0]) != _describe(card):
+            self._changes += 1
         if card.state == "STOPPED":
             self._cards.pop(key, None)
         else:
@@ -60,7 +72,8 @@ class Directory:
     def list_cards(self) -> list[NodeCard]:
         """Return the cards that are valid now."""
         now = self._clock.monotonic()
-        self._cards = {key: entry for key, entry in self._cards.items() if entry[1] > now}
+        if not self.is_away():
+            self._cards = {key: entry for key, entry in self._cards.items() if entry[1] > now}
         return [card for card, _ in self._cards.values()]
 
     def list_offerings(
@@ -95,10 +108,15 @@ class Directory:
         return offerings
 
     async def watch(self) -> AsyncIterator[list[NodeCard]]:
-        """Yield the valid cards now, and again whenever one comes or goes."""
+        """Yield the valid cards now, and again whenever an instance comes, goes, or offers something else."""
+        shown: object = None
         while True:
-            yield self.list_cards()
-            await wait_for_event(self._changed, 1.0, self._clock)
+            cards = self.list_cards()
+            if (present := (self._changes, *sorted(self._cards))) != shown:
+                shown = present
+                yield cards
+            else:
+                await wait_for_event(self._changed, 1.0, self._clock)
 
 
 def _expect_seconds(card: NodeCard) -> float:
@@ -106,3 +124,8 @@ def _expect_seconds(card: NodeCard) -> float:
     waiting = card.queue_depth + card.running
     rounds = waiting // max(card.max_concurrent, 1) + 1
     return rounds * (card.seconds_per_request or 0.0) + waiting * 1e-6  # of nodes without figures, the idle one
+
+
+def _describe(card: NodeCard) -> object:
+    """Return what watchers of a mesh are told of."""
+    return card.state, card.capabilities

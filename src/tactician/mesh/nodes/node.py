@@ -27,6 +27,7 @@ from tactician.mesh.nodes.inbox import NodeInbox
 from tactician.mesh.nodes.intake import Intake
 from tactician.mesh.nodes.ledger import RequestLedger
 from tactician.mesh.nodes.load import NodeFigures, NodeLoad
+from tactician.mesh.nodes.neighbours import keep_watching
 from tactician.mesh.nodes.offer import Offer, OfferedRunnable
 from tactician.mesh.nodes.own_work import OwnWork
 from tactician.mesh.nodes.replies import ReplyTaker
@@ -297,6 +298,7 @@ class Node:
             self._held.keep_leases(),
             pruner.keep_pruning(),
             self._schedules.keep_firing(),
+            keep_watching(self.name, self.instance, self._platform, self._mesh),
             *map(self._subscriptions.keep_reading, await self._subscriptions.start()),
         )
         self._tasks = [asyncio.create_task(work) for work in upkeep]
