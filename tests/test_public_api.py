@@ -103,9 +103,9 @@ PUBLIC = {
     """,
     "tactician.mcp": "filesystem git McpError McpProgress McpServer",
     "tactician.mesh": """
-        BreakerClosed BreakerOpened Delivery DirectiveReceived FallbackUsed Mesh Node NodeMeasured Priority
-        ReplyReused RequestAccepted RequestCompleted RequestProgressed RequestRejected RequestResent RequestSent
-        RequestStarted Retries ScheduleFired sticky WorkAnswered
+        BreakerClosed BreakerOpened Delivery DirectiveReceived FallbackUsed Mesh Node NodeJoined NodeLeft NodeMeasured
+        Priority ReplyReused RequestAccepted RequestCompleted RequestProgressed RequestRejected RequestResent
+        RequestSent RequestStarted Retries ScheduleFired sticky WorkAnswered
     """,
     "tactician.planning": """
         Action AStarPlanner Goal HybridPlanner MEASURED Objective Plan PlanningBudget RunEstimate SearchLimitExceeded

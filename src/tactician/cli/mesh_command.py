@@ -18,6 +18,7 @@ from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root,
 from tactician.cli.console import Debug, ModelName, Scripted, StoreUrl, err
 from tactician.cli.formatting import format_time
 from tactician.cli.loading import Loaded, find_agents, load_agents, load_module
+from tactician.cli.mesh_views import describe_nodes, describe_topology, show_mesh
 from tactician.cli.publishing import run_server
 from tactician.cli.run_command import choose_models
 from tactician.cli.stores import find_store, open_or_create
@@ -35,6 +36,7 @@ Url = Annotated[
     typer.Option("--mesh", metavar="URL", help="Address of the mesh, such as nats://host:4222; or TACTICIAN_MESH."),
 ]
 Realm = Annotated[str, typer.Option("--realm", help="Group of nodes under the same administration.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Show it again whenever it changes, until Ctrl-C.")]
 ClientName = Annotated[str, typer.Option("--as", help="Name under which requests are sent.")]
 
 mesh = typer.Typer(name="mesh", help="Nodes of a mesh, and requests to them.")
@@ -49,9 +51,15 @@ def asyncapi() -> None:
 
 
 @mesh.command()
-def nodes(url: Url = None, realm: Realm = "default", debug: Debug = False) -> None:
+def nodes(url: Url = None, realm: Realm = "default", watch: Watch = False, debug: Debug = False) -> None:
     """List the nodes that are there, with their capabilities."""
-    asyncio.run(_list_nodes(open_mesh(url, realm)))
+    asyncio.run(show_mesh(open_mesh(url, realm), describe_nodes, watch))
+
+
+@mesh.command()
+def topology(url: Url = None, realm: Realm = "default", watch: Watch = False, debug: Debug = False) -> None:
+    """Draw the realms with their nodes, the load of each instance, and the topics and schedules that connect them."""
+    asyncio.run(show_mesh(open_mesh(url, realm), describe_topology, watch))
 
 
 @mesh.command()
@@ -232,19 +240,6 @@ def _read_input(text: str) -> object:
     except ValueError:
         return text
     return value if isinstance(value, dict | list) else text
-
-
-async def _list_nodes(connection: Mesh) -> None:
-    async with connection:
-        await connection.directory.find(connection.realm, "")  # all cards come in that time
-        cards = await connection.nodes()
-    if not cards:
-        err.print("No nodes answered. `tactician node FILE` starts one.")
-    for card in cards:
-        typer.echo(f"{card.node}  {card.state}  {card.running} running, {card.queue_depth} waiting  realm {card.realm}")
-        for capability in card.capabilities:
-            tags = f"  [{', '.join(capability.tags)}]" if capability.tags else ""
-            typer.echo(f"  {capability.name}  ({capability.kind}){tags}")
 
 
 async def _list_schedules(connection: Mesh) -> None:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from tactician.mesh.events import BreakerOpened as BreakerOpened
     from tactician.mesh.events import DirectiveReceived as DirectiveReceived
     from tactician.mesh.events import FallbackUsed as FallbackUsed
+    from tactician.mesh.events import NodeJoined as NodeJoined
+    from tactician.mesh.events import NodeLeft as NodeLeft
     from tactician.mesh.events import NodeMeasured as NodeMeasured
     from tactician.mesh.events import ReplyReused as ReplyReused
     from tactician.mesh.events import RequestAccepted as RequestAccepted
@@ -32,9 +34,9 @@ else:
         {
             "tactician.mesh.calls.policies": "Retries sticky",
             "tactician.mesh.events": (
-                "BreakerClosed BreakerOpened DirectiveReceived FallbackUsed NodeMeasured ReplyReused RequestAccepted "
-                "RequestCompleted RequestProgressed RequestRejected RequestResent RequestSent "
-                "RequestStarted ScheduleFired WorkAnswered"
+                "BreakerClosed BreakerOpened DirectiveReceived FallbackUsed NodeJoined NodeLeft NodeMeasured "
+                "ReplyReused RequestAccepted RequestCompleted RequestProgressed RequestRejected RequestResent "
+                "RequestSent RequestStarted ScheduleFired WorkAnswered"
             ),
             "tactician.mesh.mesh": "Mesh",
             "tactician.mesh.messages.message": "Priority",

@@ -17,9 +17,10 @@ from tactician.blueprint.schema_base import Name, Part, Seconds
 from tactician.mesh.calls.options import FallbackOn, Late, MeshCallOptions
 from tactician.mesh.calls.policies import MESH_BREAKER, Retries, StickyChoice, sticky
 from tactician.mesh.calls.remote_task import RemoteTaskRunnable, describe_task
-from tactician.mesh.calls.remote_tools import CapabilityQuery, RemoteTools
+from tactician.mesh.calls.remote_tools import RemoteTools
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages.message import Priority
+from tactician.mesh.queries import CapabilityQuery
 from tactician.mesh.sources import KEY_VARIABLE, MeshAddress, MeshSource
 from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tactician.secrets import has_secret
@@ -123,6 +124,7 @@ class MeshToolsPart(MeshCallPart, ProvidedToolsPart):
     tags: tuple[Name, ...] | None = None
     any_tags: tuple[Name, ...] | None = None
     kind: Literal["task", "tool"] | None = None
+    accepts: dict[str, Any] | None = None
 
     def build_tools(self, builder: Builder) -> RemoteTools | None:
         """Return the provider of the tools; a run finds the mesh."""
@@ -133,6 +135,8 @@ class MeshToolsPart(MeshCallPart, ProvidedToolsPart):
             tags=frozenset(self.tags or ()),
             any_tags=frozenset(self.any_tags or ()),
             kind=self.kind,
+            version=self.version,
+            accepts=self.accepts,
         )
         return RemoteTools(source, query, options)
 
@@ -161,6 +165,7 @@ def export_tools(tools: RemoteTools, exporter: Exporter) -> MeshToolsPart | None
         "tags": tuple(sorted(query.tags)) or None,
         "any_tags": tuple(sorted(query.any_tags)) or None,
         "kind": query.kind,
+        "accepts": query.accepts,
     }
     source = _describe_source(tools.source, exporter)
     return exporter.make(MeshToolsPart, {**described, **source, **_describe_options(tools.options, exporter)})

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequ
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 from pydantic import JsonValue
 
@@ -25,6 +25,8 @@ from tactician.mesh.messages.cards import CapabilityCard, CardQuery, NodeCard
 from tactician.mesh.messages.codec import Envelope, MessageCodec
 from tactician.mesh.messages.directives import DirectiveMessage, DirectiveReceipt, TopicEvent
 from tactician.mesh.messages.message import QUEUED_WINDOW, MeshMessage
+from tactician.mesh.pulse import Pulse
+from tactician.mesh.queries import CapabilityQuery
 from tactician.mesh.transports.addresses import open_transport
 from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, TransportError
 from tactician.mesh.values import ValueStore
@@ -64,6 +66,7 @@ class MeshConnection:
         clock: the time.
         transport: the transport.
         directory: the cards of the nodes.
+        pulse: what tells whether the broker carries messages.
         board: the directives that hold.
         calls: requests of this program whose replies have not come.
         circuits: circuits of the nodes that this program asks.
@@ -99,6 +102,7 @@ class MeshConnection:
         keys = [key] if isinstance(key, str) else list(key or ())
         self.transport: Transport = open_transport(url, clock, keys=keys, store=store)
         self.directory = Directory(clock)
+        self.pulse = Pulse(clock, self.directory.renew)
         self.board = DirectiveBoard(clock)
         self.calls = Calls()
         self.circuits = Circuits(clock)
@@ -123,6 +127,13 @@ class MeshConnection:
     def resolve(self, context: RunContext) -> MeshConnection:
         """Return the connection itself: see `MeshSource`."""
         return self
+
+    @property
+    def state(self) -> Literal["CLOSED", "CONNECTED", "AWAY"]:
+        """State of the connection. It is `"AWAY"` while the broker carries no messages; then no card expires."""
+        if not self._is_open:
+            return "CLOSED"
+        return "AWAY" if self.pulse.is_away else "CONNECTED"
 
     @property
     def has_keys(self) -> bool:
@@ -165,6 +176,8 @@ class MeshConnection:
 
     async def _join(self) -> None:
         """Subscribe to the cards, and ask all nodes for theirs."""
+        self.directory.is_away = lambda: self.pulse.is_away
+        self.spawn(self.pulse.keep_beating(self.transport, self.instance))
         is_ready = asyncio.Event()
         self.spawn(self._read_topic(CARDS, is_ready))
         self.spawn(self._read_topic(DIRECTIVES, has_directives := asyncio.Event()))
@@ -298,23 +311,43 @@ class MeshConnection:
             yield cards
 
     async def capabilities(
-        self, *, tags: Collection[str] = (), any_tags: Collection[str] = (), kind: str | None = None
+        self,
+        *,
+        name: str | None = None,
+        tags: Collection[str] = (),
+        any_tags: Collection[str] = (),
+        kind: str | None = None,
+        version: str | None = None,
+        accepts: JsonValue = None,
     ) -> list[CapabilityCard]:
-        """Return the capabilities that are offered, each once.
+        """Return the capabilities that are offered, each version once.
 
         Args:
+            name: name of the capability; any by default.
             tags: tags that a capability must have, all of them.
             any_tags: tags of which a capability must have any.
             kind: `"task"` or `"tool"`; both by default.
+            version: its version; any by default.
+            accepts: JSON object that its input schema must take.
         """
+        query = CapabilityQuery(
+            name=name,
+            tags=frozenset(tags),
+            any_tags=frozenset(any_tags),
+            kind=kind,
+            version=version,
+            accepts=accepts,
+        )
+        return await self.find_capabilities(query)
+
+    async def find_capabilities(self, query: CapabilityQuery) -> list[CapabilityCard]:
+        """Return the capabilities that a query asks for, each version once."""
         await self.open()
-        offered = [offering.capability for offering in self.directory.list_offerings(self.realm)]
-        cards = {card.name: card for card in offered}
-        return [
-            card
-            for card in cards.values()
-            if {*tags} <= {*card.tags} and (not any_tags or {*any_tags} & {*card.tags}) and kind in (None, card.kind)
-        ]
+        offered = (offering.capability for offering in self.directory.list_offerings(self.realm, query.name))
+        cards: dict[tuple[str, str | None], CapabilityCard] = {}
+        for card in offered:
+            cards.setdefault((card.name, card.version), card)
+        return [card for card in cards.values() if query.matches(card)]
 
     def attach(self, queue: str, store: DocumentStore) -> None:
         """Let the runs of a store wait for replies in the queue of a node, whose workers continue them."""

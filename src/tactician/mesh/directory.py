@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Final, TypeAlias
@@ -53,6 +53,9 @@ class Directory:
 
     Args:
         clock: the time, by which cards expire.
+
+    Attributes:
+        is_away: returns whether the broker carries no messages: then no card expires.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -63,10 +66,20 @@ class Directory:
         self._ranked: dict[str, dict[tuple[str, str | None], tuple[Offering, ...]]] = {}
         self._next_expiry = inf
         self._changed = asyncio.Event()
+        self._changes = 0
+        self.is_away: Callable[[], bool] = lambda: False
+
+    def renew(self) -> None:
+        """Let all cards be valid anew: the broker was away, and they could not be renewed."""
+        now = self._clock.monotonic()
+        self._cards = {key: (card, now + card.ttl) for key, (card, _) in self._cards.items()}
+        self._next_expiry = min((expiry for _, expiry in self._cards.values()), default=inf)
 
     def note(self, card: NodeCard) -> None:
         """Take a card; the card of a stopped instance is forgotten."""
         key = card.realm, card.node, card.instance
+        if (earlier := self._cards.get(key)) is None or _describe(earlier[0]) != _describe(card):
+            self._changes += 1
         if card.state != "STOPPED":
             self._compare_clocks(key, card)
         self._forget(key)
@@ -103,7 +116,6 @@ class Directory:
     def list_cards(self) -> list[NodeCard]:
         """Return the cards that are valid now."""
         self._forget_expired()
-        self._behind &= self._cards.keys()
         return [card for card, _ in self._cards.values()]
 
     def list_offerings(
@@ -154,10 +166,12 @@ class Directory:
                 self._ranked.pop(capability.name, None)
 
     def _forget_expired(self) -> None:
-        if (now := self._clock.monotonic()) < self._next_expiry:
+        """Forget cards that nobody has renewed, unless the broker is away, through which they would be renewed."""
+        if (now := self._clock.monotonic()) < self._next_expiry or self.is_away():
             return
         for key in [key for key, (_, expiry) in self._cards.items() if expiry <= now]:
             self._forget(key)
+        self._behind &= self._cards.keys()
         self._next_expiry = min((expiry for _, expiry in self._cards.values()), default=inf)
 
     async def find(
@@ -172,10 +186,15 @@ class Directory:
         return offerings
 
     async def watch(self) -> AsyncIterator[list[NodeCard]]:
-        """Yield the valid cards now, and again whenever one comes or goes."""
+        """Yield the valid cards now, and again whenever an instance comes, goes, or offers something else."""
+        shown: object = None
         while True:
-            yield self.list_cards()
-            await wait_for_event(self._changed, 1.0, self._clock)
+            cards = self.list_cards()
+            if (present := (self._changes, *sorted(self._cards))) != shown:
+                shown = present
+                yield cards
+            else:
+                await wait_for_event(self._changed, 1.0, self._clock)
 
 
 def _read_offerings(card: NodeCard) -> Iterator[Offering]:
@@ -194,3 +213,8 @@ def _expect_seconds(card: NodeCard) -> float:
     waiting = card.queue_depth + card.running
     rounds = waiting // max(card.max_concurrent, 1) + 1
     return rounds * (card.seconds_per_request or 0.0) + waiting * 1e-6  # of nodes without figures, the idle node
+
+
+def _describe(card: NodeCard) -> object:
+    """Return what watchers of a mesh are told of."""
+    return card.state, tuple(capability.model_copy(update={"price": None}) for capability in card.capabilities)

@@ -219,6 +219,36 @@ class NodeMeasured(Event):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class NodeJoined(Event):
+    """An instance of a node has come to the mesh, as a node of this platform sees it.
+
+    Attributes:
+        node: name of the other node.
+        instance: its instance.
+        realm: its realm.
+    """
+
+    node: str
+    instance: str
+    realm: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeLeft(Event):
+    """An instance of a node has left the mesh, or has not been heard of for half a minute.
+
+    Attributes:
+        node: name of the other node.
+        instance: its instance.
+        realm: its realm.
+    """
+
+    node: str
+    instance: str
+    realm: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ScheduleFired(Event):
     """Work of a schedule has begun.
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import timedelta
 
+from pydantic import JsonValue
+
 from tactician.clock import wait_for_event
 from tactician.errors import ConfigurationError
 from tactician.events.event import new_id
 from tactician.mesh.board import describe_directive
 from tactician.mesh.calls.options import MeshCallOptions, check_time
 from tactician.mesh.calls.remote_task import RemoteTaskRunnable
-from tactician.mesh.calls.remote_tools import CapabilityQuery, RemoteTools
+from tactician.mesh.calls.remote_tools import RemoteTools
 from tactician.mesh.calls.requester import Requester
 from tactician.mesh.calls.ticket import Ticket, submit_request
 from tactician.mesh.connection import MeshConnection
@@ -19,6 +21,7 @@ from tactician.mesh.directives import Command, check_command, write_command
 from tactician.mesh.messages.directives import DirectiveMessage, DirectiveReceipt
 from tactician.mesh.messages.message import MAX_TEXT, Priority
 from tactician.mesh.messages.requests import Delivery, MeshRequest
+from tactician.mesh.queries import CapabilityQuery
 from tactician.mesh.shared_memory import Consistency, SharedBackend, SharedMemory
 from tactician.prompts.contributors import Directive
 from tactician.runs import RunContext
@@ -57,7 +60,14 @@ class Mesh(MeshConnection):
         return RemoteTools(self, CapabilityQuery(name=name), MeshCallOptions.create(on=on, **options))
 
     def catalog(
-        self, *, tags: Collection[str] = (), any_tags: Collection[str] = (), kind: str | None = None, **options: object
+        self,
+        *,
+        tags: Collection[str] = (),
+        any_tags: Collection[str] = (),
+        kind: str | None = None,
+        version: str | None = None,
+        accepts: JsonValue = None,
+        **options: object,
     ) -> RemoteTools:
         """Return all capabilities with these tags as tools, which are looked up anew for each run.
 
@@ -65,10 +75,14 @@ class Mesh(MeshConnection):
             tags: tags that a capability must have, all of them.
             any_tags: tags of which a capability must have any.
             kind: `"task"` or `"tool"`; both by default.
+            version: version of the capabilities; any by default.
+            accepts: JSON object that their input schemas must take.
             **options: fields of `MeshCallOptions`.
         """
-        query = CapabilityQuery(tags=frozenset(tags), any_tags=frozenset(any_tags), kind=kind)
-        return RemoteTools(self, query, MeshCallOptions.create(**options))
+        query = CapabilityQuery(
+            tags=frozenset(tags), any_tags=frozenset(any_tags), kind=kind, version=version, accepts=accepts
+        )
+        return RemoteTools(self, query, MeshCallOptions.create(version=version, **options))
 
     async def submit(
         self,

@@ -8,13 +8,13 @@ from typing import Final, cast
 from pydantic import JsonValue
 from typing_extensions import override
 
-from tactician.frozen import frozen
 from tactician.llm.model import JsonSchema, ToolSpec
 from tactician.mesh.calls.options import MeshCallOptions
 from tactician.mesh.calls.remote_task import RemoteTaskRunnable
 from tactician.mesh.calls.requester import Requester
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.messages.cards import CapabilityCard
+from tactician.mesh.queries import CapabilityQuery
 from tactician.mesh.sources import MeshSource
 from tactician.runs import RunContext
 from tactician.suggestions import suggest_options
@@ -30,23 +30,6 @@ _TEXT: Final[JsonSchema] = {
     "required": ["request"],
     "additionalProperties": False,
 }
-
-
-@frozen(kw_only=True)
-class CapabilityQuery:
-    """Query for capabilities.
-
-    Attributes:
-        name: name of the capability; any, when `None`.
-        tags: tags that a capability must have, all of them.
-        any_tags: tags of which a capability must have any.
-        kind: `"task"` or `"tool"`; both, when `None`.
-    """
-
-    name: str | None = None
-    tags: frozenset[str] = frozenset()
-    any_tags: frozenset[str] = frozenset()
-    kind: str | None = None
 
 
 @suggest_options
@@ -85,8 +68,11 @@ class RemoteTools(ToolProvider):
         return tuple(RemoteTool(self.source, card, self.options) for card in cards)
 
     async def _list(self, mesh: MeshConnection) -> list[CapabilityCard]:
-        query = self.query
-        return await mesh.capabilities(tags=query.tags, any_tags=query.any_tags, kind=query.kind)
+        """Return a version of each capability: with several, the version of the soonest node."""
+        cards: dict[str, CapabilityCard] = {}
+        for card in await mesh.find_capabilities(self.query):
+            cards.setdefault(card.name, card)
+        return list(cards.values())
 
     async def _find(self, mesh: MeshConnection, name: str) -> list[CapabilityCard]:
         node = self.options.on or (await Requester(mesh).find_target(name, None)).node  # a card is needed anyway

@@ -33,6 +33,7 @@ from tactician.mesh.nodes.intake import Intake
 from tactician.mesh.nodes.ledger import RequestLedger
 from tactician.mesh.nodes.load import POINTS, NodeFigures, NodeLoad
 from tactician.mesh.nodes.lost_replies import LostReplies
+from tactician.mesh.nodes.neighbours import keep_watching
 from tactician.mesh.nodes.offer import Offer, OfferedRunnable
 from tactician.mesh.nodes.own_work import OwnWork
 from tactician.mesh.nodes.replies import ReplyTaker
@@ -316,6 +317,7 @@ class Node:
             pruner.keep_pruning(),
             lost.keep_asking(),
             self._schedules.keep_firing(),
+            keep_watching(self.name, self.instance, self._platform, self._mesh),
             *map(self._subscriptions.keep_reading, await self._subscriptions.start()),
         )
         self._tasks = [asyncio.create_task(work) for work in upkeep]
