@@ -10,7 +10,9 @@ from typing import Any
 import jsonschema
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from pydantic_evals import Case, Dataset
 
+from tactician.evals import evaluate
 from tests.serve.api.serving import create_platform, find, served, start
 from tests.support.effort import examples
 
@@ -63,7 +65,10 @@ async def test_the_document_is_complete() -> None:
 
 async def test_answers_have_the_forms_that_the_document_says() -> None:
     document = await fetch_document()
-    async with served(create_platform()) as client:
+    platform = create_platform()
+    dataset = Dataset[object, object, object](name="greetings", cases=[Case(name="hello", inputs="Hello")])
+    await evaluate(dataset, "talker", platform=platform, id="first")
+    async with served(platform) as client:
         run_id = await start(client, "shop", {"number": 7})
         await find(client, run_id, "waiting")
         for path, methods in document["paths"].items():
@@ -72,7 +77,10 @@ async def test_answers_have_the_forms_that_the_document_says() -> None:
             content = methods["get"]["responses"]["200"]["content"]
             if "application/json" not in content:
                 continue
-            done = await client.get(path.format(run_id=run_id, agent_id="shop"))
+            query = {"baseline": "first"} if path.endswith("/comparison") else {}
+            place = path.format(run_id=run_id, agent_id="shop", evaluation_id="first")
+            done = await client.get(place, params=query)
+            assert done.status_code == 200, place
             schema = {**content["application/json"]["schema"], "components": document["components"]}
             jsonschema.validate(done.json(), schema)
 

@@ -47,6 +47,10 @@ CASES: Final = {
     "GET /api/requests": ANYBODY,
     "GET /api/models": SEERS,
     "GET /api/store": SEERS,
+    "GET /api/experience": SEERS,
+    "GET /api/evaluations": SEERS,
+    "GET /api/evaluations/{evaluation_id}": Case((404, 403, 403, 403, 403)),
+    "GET /api/evaluations/{evaluation_id}/comparison": Case((404, 403, 403, 403, 403)),
     "GET /api/agents": READERS,
     "GET /api/agents/{agent_id}": READERS,
     "GET /api/agents/{agent_id}/diagram": READERS,
@@ -94,7 +98,9 @@ async def test_statuses(operation: str) -> None:
         await find(client, run_id, "completed")
         await client.post("/api/conversations/c/messages", json=MESSAGE)
         method, path = operation.split(" ")
-        path = path.format(agent_id="talker", run_id=run_id, conversation_id="c", picture_id="0" * 64)
+        path = path.format(
+            agent_id="talker", run_id=run_id, conversation_id="c", picture_id="0" * 64, evaluation_id="e"
+        )
         found = []
         for token, status in zip(PEOPLE, CASES[operation].statuses, strict=True):
             if operation in ENDLESS and status == 200:

@@ -39,7 +39,7 @@ _QUEUES: Final = "tactician.queue."
 _PRIVATE: Final = "tactician.private."
 _TOPICS: Final = "tactician.topic."
 _EVENTS: Final = "tactician.event."
-_KEPT: Final = "TACTICIAN_TOPICS"
+_KEPT: Final = "TACTICIAN-TOPICS"
 """Stream of what was published in topics."""
 _CONNECT: Final = 3.0
 _TIMEOUT: Final = 2.0
