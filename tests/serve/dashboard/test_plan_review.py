@@ -89,6 +89,11 @@ class TestHttp:
         assert office.wait_for(run_id, "completed")["result"] == "paid old 17"
         assert sorted(list_actions(office, run_id)) == ["ask_archive", "pay_out", "verify"]
 
+    def test_plans_that_are_expected_to_cost_little_need_no_decision(self, office: Office) -> None:
+        office.wait_for(start(office), "completed")  # what its actions cost is measured then
+        run_id = start(office, plan_review={"above_dollars": 5})
+        assert office.wait_for(run_id, "completed")["result"] == "paid 17"
+
     def test_rules_and_an_objective_of_a_run(self, office: Office) -> None:
         run_id = start(office, rules=['before("verify", "pay_out")'], objective="time")
         office.wait_for(run_id, "completed")
@@ -102,6 +107,7 @@ class TestHttp:
             ({"rules": ["os.remove('x')"]}, "is no rule"),
             ({"objective": "fame"}, "objective"),
             ({"plan_review": {"seconds": -1}}, "plan_review.seconds"),
+            ({"plan_review": {"above_dollars": -1}}, "plan_review.above_dollars"),
         ],
     )
     def test_what_makes_no_sense_is_refused(self, office: Office, options: dict[str, object], place: str) -> None:

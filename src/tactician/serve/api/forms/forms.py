@@ -39,12 +39,14 @@ class PlanReviewForm(Form):
         seconds: how long to wait; null for no end.
         default: the decision when nobody has decided in time.
         replans: ask for each later plan that is not the rest of the approved plan, or allow them.
+        above_dollars: US dollars; a plan that is expected to take no more needs no decision. Null: each plan needs one.
     """
 
     role: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     seconds: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
     default: Literal["approve", "reject"] = "reject"
     replans: Literal["ask", "allow"] = "ask"
+    above_dollars: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] | None = None
 
 
 class StartForm(Form):

@@ -110,7 +110,13 @@ def _read_options(form: StartForm) -> ProcessOptions | None:
     terms = None
     if review is not None:
         deadline = None if review.seconds is None else timedelta(seconds=review.seconds)
-        terms = PlanReview(required_role=review.role, deadline=deadline, default=review.default, replans=review.replans)
+        terms = PlanReview(
+            required_role=review.role,
+            deadline=deadline,
+            default=review.default,
+            replans=review.replans,
+            above_dollars=review.above_dollars,
+        )
     objective = None if form.objective is None else Objective.of(form.objective)
     return ProcessOptions(rules=rules, plan_review=terms, objective=objective)
 
