@@ -211,3 +211,24 @@ async def test_what_cannot_be_opened_says_why(tmp_path: Path, repo: Path, state:
         Workspace.worktree(empty, folder=state).open()
     with pytest.raises(WorkspaceError, match="is not a folder"):
         Workspace.in_place(tmp_path / "none").open()
+
+
+async def test_a_repository_with_submodules_has_worktrees_that_leave_nothing(tmp_path: Path) -> None:
+    library = create_repository(tmp_path / "library", {"tax.py": "rate = 0.2\n"})
+    repo = create_repository(tmp_path / "repo", {"shop.py": "import tax\n"})
+    run_git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "lib")
+    run_git(repo, "commit", "-qm", "a library")
+
+    async def work() -> None:
+        async with Workspace.worktree(repo, folder=tmp_path / "state") as workspace:
+            assert workspace.diff() == "", "a submodule that is not there is no change"
+            write(workspace.path, {"shop.py": "import lib.tax\n"})
+            assert [change.path for change in workspace.list_changes()] == ["shop.py"]
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        await work()
+    assert list(list_worktrees(repo, tmp_path / "state")) == []
+    assert run_git(repo, "worktree", "list").count("\n") == 0
+    assert run_git(repo, "branch", "--list", "tactician/*") == ""
+    assert (repo / "lib" / "tax.py").read_text() == "rate = 0.2\n"
