@@ -57,15 +57,26 @@ class TestInput:
 
     async def test_a_handler_gets_the_text_that_a_template_names_and_prompts_have_it_once(self) -> None:
         seen: list[TaskInput] = []
+
+        def note(task: TaskInput) -> str:
+            seen.append(task)
+            return "noted"
+
         writer = says("Writer", "done")
-        outline = Task("Outline", id="outline", handler=lambda task: seen.append(task) or "an outline")
-        inner = Ensemble("Inner", [Task("Sort", handler=lambda task: seen.append(task) or "sorted")])
-        loop = Loop([Task("Polish", handler=lambda task: seen.append(task) or "polished")], max_iterations=1)
-        write = Task("Write about {input}", agent=writer)
-        tasks = [outline, inner, loop, write]
-        await Ensemble("E", tasks, workflow=Workflow.PARALLEL).run("frogs", context=over())
+        loop = Loop([Task("Polish", handler=note)], max_iterations=1)
+        ensemble = Ensemble(
+            "E",
+            [
+                Task("Outline", handler=note),
+                Ensemble("I", [Task("Sort", handler=note)]),
+                loop,
+                Task("On {input}", agent=writer),
+            ],
+            workflow=Workflow.PARALLEL,
+        )
+        await ensemble.run("frogs", context=over())
         assert [task.text for task in seen] == ["frogs"] * 3
-        assert prompt_of(script_of(writer)) == "## Task\n\nWrite about frogs"
+        assert prompt_of(script_of(writer)) == "## Task\n\nOn frogs"
 
 
 class TestPrompt:
