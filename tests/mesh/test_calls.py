@@ -217,7 +217,9 @@ async def test_a_misspelt_node_is_told_after_the_first_look(url: str) -> None:
         asked = asyncio.ensure_future(mesh.task("cook", on="kitchn").run("x"))
         other = asyncio.ensure_future(mesh.task("cook", on="kitchen-2", retries=Retries(0)).run("x"))
         await clock.run_for(3)
-        with pytest.raises(MeshUnavailableError, match=r"The mesh has no node 'kitchn'. Did you mean 'kitchen'\?") as told:
+        with pytest.raises(
+            MeshUnavailableError, match=r"The mesh has no node 'kitchn'. Did you mean 'kitchen'\?"
+        ) as told:
             await asked
         assert told.value.reason == "not_found"
         assert not other.done()  # a node of another number may be about to start

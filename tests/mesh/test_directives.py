@@ -161,6 +161,17 @@ async def test_a_directive_for_a_misspelt_node_is_a_warning(url: str, caplog: py
     ]
 
 
+def test_a_node_with_swapped_arguments_says_how_to_write_them(url: str) -> None:
+    platform, mesh = Platform(ScriptedModel(), store=MemoryStore()), Mesh(url)
+    for arguments, mistake in (
+        ((mesh, platform, "kitchen"), "the name is a Mesh"),
+        (("kitchen", mesh, platform), "the platform is a Mesh"),
+        (("kitchen", platform, url), "the mesh is a str"),
+    ):
+        with pytest.raises(ConfigurationError, match=rf"Node: {mistake}. Write Node\('kitchen', platform, mesh\)."):
+            Node(*arguments)
+
+
 async def test_times_and_priorities_of_another_kind_say_what_to_write() -> None:
     async with Mesh("memory://kinds") as mesh:
         with pytest.raises(ConfigurationError, match=r"ttl is 3600; write ttl=timedelta\(minutes=30\)"):
