@@ -56,6 +56,19 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     return "" if closest is None else f" Did you mean {closest!r}?"
 
 
+def is_misspelling(name: str, other: str) -> bool:
+    """Return whether a name is another one with a letter too few, a letter too many, or letters in another order.
+
+    Names that differ only in digits, such as `kitchen-1` and `kitchen-2`, are different names.
+    """
+    name, other = name.lower(), other.lower()
+    if re.sub(r"\d", "", name) == re.sub(r"\d", "", other) and name != other:
+        return False
+    short, long = sorted((name, other), key=len)
+    is_shuffled = sorted(short) == sorted(long)
+    return is_shuffled or any(long[:place] + long[place + 1 :] == short for place in range(len(long)))
+
+
 def suggest_options(called: C) -> C:
     """Decorate a function or a class that takes options by name: the error for an unknown option suggests another.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tactician import Agent, Blueprint, Platform, ProcessStatus, RunStatus, SqliteStore, handoff, tool
-from tactician.errors import ConfigurationError, DeclarationError
+from tactician.errors import BlueprintError, ConfigurationError, DeclarationError
 from tactician.events import Event
 from tactician.loop import ToolRefused
 from tactician.planning import rules
@@ -230,6 +231,23 @@ def test_a_blueprint_has_the_rules() -> None:
 
     assert isinstance(rebuilt, Agent)
     assert rebuilt.spec.rules == tuple(book)
+
+
+@pytest.mark.parametrize(
+    ("rule", "mistake"),
+    [
+        ({"rule": "never", "action": "calculater"}, "no tool or task 'calculater'; did you mean 'calculator'?"),
+        (
+            {"rule": "never", "action": "calculator", "when": "expresion == '1'"},
+            "nothing is called 'expresion'; did you mean 'expression'?",
+        ),
+    ],
+)
+def test_misspelt_names_in_the_rules_of_a_blueprint_are_told(rule: Mapping[str, str], mistake: str) -> None:
+    data = Agent("Desk", model="gpt-5.4").to_blueprint().to_data()
+    blueprint = Blueprint.from_data({**data, "builtInTools": ["calculator"], "rules": [rule]})
+    with pytest.raises(BlueprintError, match=re.escape(mistake)):
+        blueprint.build()
 
 
 @pytest.mark.parametrize(

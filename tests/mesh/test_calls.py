@@ -19,7 +19,7 @@ from tactician.mesh.messages.codec import MessageCodec
 from tactician.mesh.messages.replies import MeshReply, StatusReport
 from tactician.mesh.messages.requests import MAX_HOPS, MeshRequest
 from tactician.notifications.webhooks import create_webhook_secret, sign_webhook
-from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tests.support.waiting import eventually
 
 KEY, NEXT_KEY = "k" * 32, "n" * 32
@@ -205,6 +205,27 @@ async def test_a_node_with_a_key_hears_only_signed_messages(url: str) -> None:
         assert (await changing.task("cook", on="kitchen").run("x")).output == "x"
         with pytest.raises(MeshUnavailableError, match="has not accepted"):
             await stranger.task("cook", on="kitchen", accept_within=0.2, retries=Retries(0)).run("x")
+
+
+async def test_a_misspelt_node_is_told_after_the_first_look(url: str) -> None:
+    @runnable
+    async def cook(text: str) -> str:
+        return text
+
+    clock = FakeClock()
+    async with Mesh(url, clock=clock) as mesh, create_node(mesh, cook):
+        asked = asyncio.ensure_future(mesh.task("cook", on="kitchn").run("x"))
+        other = asyncio.ensure_future(mesh.task("cook", on="kitchen-2", retries=Retries(0)).run("x"))
+        await clock.run_for(3)
+        with pytest.raises(
+            MeshUnavailableError, match=r"The mesh has no node 'kitchn'. Did you mean 'kitchen'\?"
+        ) as told:
+            await asked
+        assert told.value.reason == "not_found"
+        assert not other.done()  # a node of another number may be about to start
+        await clock.run_for(8)
+        with pytest.raises(MeshUnavailableError, match="has not accepted"):
+            await other
 
 
 async def test_a_hostile_message_is_refused_and_the_node_works_on(mesh: Mesh) -> None:

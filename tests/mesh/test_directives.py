@@ -148,6 +148,30 @@ async def test_a_node_tells_of_directives_and_wrong_directives_are_errors(url: s
     assert [event.sender for event in heard if isinstance(event, DirectiveReceived)] == ["manager"]
 
 
+async def test_a_directive_for_a_misspelt_node_is_a_warning(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    async with Mesh(url) as mesh, create_kitchen(mesh, ScriptedModel()):
+        await eventually(lambda: bool(mesh.directory.list_cards()))
+        for target in ("kitchen", "tag:food", "kitchn", "tag:fod"):
+            await mesh.direct(target, VIP, by="manager")
+        await eventually(lambda: len(caplog.records) >= 2)
+    missing = "now; the directive is for nodes that come later. Did you mean"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"No node answers to 'kitchn' {missing} 'kitchen'?",
+        f"No node answers to 'tag:fod' {missing} 'tag:food'?",
+    ]
+
+
+def test_a_node_with_swapped_arguments_says_how_to_write_them(url: str) -> None:
+    platform, mesh = Platform(ScriptedModel(), store=MemoryStore()), Mesh(url)
+    for arguments, mistake in (
+        ((mesh, platform, "kitchen"), "the name is a Mesh"),
+        (("kitchen", mesh, platform), "the platform is a Mesh"),
+        (("kitchen", platform, url), "the mesh is a str"),
+    ):
+        with pytest.raises(ConfigurationError, match=rf"Node: {mistake}. Write Node\('kitchen', platform, mesh\)."):
+            Node(*arguments)
+
+
 async def test_times_and_priorities_of_another_kind_say_what_to_write() -> None:
     async with Mesh("memory://kinds") as mesh:
         with pytest.raises(ConfigurationError, match=r"ttl is 3600; write ttl=timedelta\(minutes=30\)"):

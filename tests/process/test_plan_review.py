@@ -136,7 +136,7 @@ async def test_forbidding_the_only_way_leaves_no_plan() -> None:
     agent = build()
     process = await decide(await start(agent), {"approved": False, "forbid": ["pay_out"]})
     assert (process.status, agent.done) == (ProcessStatus.STUCK, [])
-    assert "never(pay_out)" in (process.failure or "")
+    assert (process.failure or "").startswith("No plan that keeps the rules reaches 'pay_out'. The rule never(pay_out)")
 
 
 @pytest.mark.parametrize(
@@ -146,6 +146,14 @@ async def test_forbidding_the_only_way_leaves_no_plan() -> None:
         ({"approved": False, "rule": "import os"}, "'import os' is no rule"),
         ({"approved": True, "rule": "before('verify', 'pay_ot')"}, "no action 'pay_ot'. Did you mean 'pay_out'?"),
         ({"approved": True, "rule": "at_most(1, pay_out)"}, "write 'pay_out', in quotation marks"),
+        (
+            {"approved": False, "rule": "never('pay_out', when='oder.value > 3')"},
+            "nothing is called 'oder'; did you mean 'order'?",
+        ),
+        (
+            {"approved": False, "rule": "never('pay_out', when='order.valu > 3')"},
+            "'order' has no 'valu'; did you mean 'value'?",
+        ),
         ({"approved": True, "steps": ["verify", "verify"]}, "each action can be among the steps once"),
     ],
 )

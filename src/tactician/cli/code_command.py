@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from tactician.cli.code_work import (
     Ask,
@@ -38,6 +37,7 @@ from tactician.cli.console import (
     say,
 )
 from tactician.errors import ConfigurationError
+from tactician.terminal_tables import print_table
 
 if TYPE_CHECKING:
     from tactician.coding.task import CodingTaskKind
@@ -82,13 +82,13 @@ def detect(
     if not project.parts:
         say(f"{project.root} has no build file that is recognized. Name the commands with --build and --test.")
         raise typer.Exit(1)
-    table = Table("folder", "project", "sources", "tests", "commands")
+    rows = []
     for part in project.parts:
         named = [(name, getattr(part, f"{name}_command")) for name in _COLUMNS]
         commands = "\n".join(f"{name}: {command}" for name, command in named if command)
         folders = ("\n".join(part.source_folders), "\n".join(part.test_folders) or "none")
-        table.add_row(*map(escape, (part.root, part.label, *folders, commands)))
-    out.print(table)
+        rows.append((part.root, part.label, *folders, commands))
+    print_table(out, ("folder", "project", "sources", "tests", "commands"), rows)
 
 
 def _add_command(kind: CodingTaskKind, description: str) -> None:
@@ -181,11 +181,11 @@ def worktrees(folder: Folder = Path(), debug: Debug = False) -> None:
     """List the worktrees of coding agents: kept ones, and worktrees of runs that go on."""
     from tactician.coding.workspaces.worktrees import list_worktrees
 
-    table = Table("name", "state", "folder")
-    for record, path in list_worktrees(folder):
-        table.add_row(*map(escape, (record.name, "kept" if record.is_kept else "at work", str(path))))
-    if table.row_count:
-        out.print(table)
+    rows = [
+        (record.name, "kept" if record.is_kept else "at work", str(path)) for record, path in list_worktrees(folder)
+    ]
+    if rows:
+        print_table(out, ("name", "state", "folder"), rows)
     else:
         say("No worktrees. `tactician code fix ... --worktree` makes one.")
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import typer
 from pydantic_core import to_json
-from rich.markup import escape
-from rich.table import Table
 
 from tactician.cli.console import Debug, StoreUrl, out, print_json
 from tactician.cli.stores import require_store
@@ -21,6 +19,9 @@ from tactician.process.agent.spec import PlannedAgentSpec
 from tactician.process.deciding.experience import ExperienceTable
 from tactician.process.deciding.forecasting import build_forecast
 from tactician.stores import open_store
+from tactician.terminal_tables import print_table
+
+_COLUMNS: Final = ("kind", "name", "agent", "runs", "success", "seconds", "dollars", "by model")
 
 ObjectiveName: TypeAlias = Annotated[
     str | None, typer.Option("--objective", help="What plans are to save: cost, time or dollars.")
@@ -37,13 +38,16 @@ def experience(
     if as_json:
         print_json(to_json([_describe(each) for each in measured], indent=2).decode())
         return
-    table = Table("kind", "name", "agent", "runs", "success", "seconds", "dollars", "by model")
+    if not measured:
+        out.print("No runs yet. `tactician run FILE --store STORE` makes the first.")
+        return
+    rows = []
     for each in measured:
         known = each.experience
         by_model = ", ".join(f"{model}: {part.runs}" for model, part in known.by_model)
         figures = (str(known.runs), f"{known.success:.0%}", write_number(known.seconds, ".3g"), f"{known.dollars:.4f}")
-        table.add_row(*map(escape, (each.kind, each.name, each.agent, *figures, by_model)))
-    out.print(table if measured else "No runs yet. `tactician run FILE --store STORE` makes the first.")
+        rows.append((each.kind, each.name, each.agent, *figures, by_model))
+    print_table(out, _COLUMNS, rows, figures=_COLUMNS[3:7])
 
 
 async def _list_measured(address: str) -> list[Measured]:

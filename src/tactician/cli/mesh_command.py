@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import fields
 from datetime import timedelta
@@ -24,12 +23,10 @@ from tactician.cli.run_command import choose_models
 from tactician.cli.stores import find_store, open_or_create
 from tactician.errors import ConfigurationError
 from tactician.platform import Platform
-from tactician.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from tactician.mesh import Mesh, Node
     from tactician.mesh.directives import Command
-    from tactician.mesh.messages.cards import NodeCard
 
 Url = Annotated[
     str | None,
@@ -308,23 +305,8 @@ async def _direct(connection: Mesh, target: str, directive: str | Command, by: s
         receipts = await connection.receipts(active.id)
         for receipt in receipts:
             err.print(f"{receipt.node}: {receipt.status}. {receipt.message}".rstrip(), highlight=False, markup=False)
-        if not receipts and (hint := _describe_missing(target, await connection.nodes())):
-            err.print(hint)
-
-
-def _describe_missing(target: str, cards: Sequence[NodeCard]) -> str | None:
-    """Return what to tell about a target that no node answers to now; `None` when there is such a node."""
-    kind, separator, named = target.partition(":")
-    names = {
-        "capability": {capability.name for card in cards for capability in card.capabilities},
-        "tag": {tag for card in cards for capability in card.capabilities for tag in capability.tags},
-        "realm": {card.realm for card in cards},
-    }
-    there = names[kind] if separator else {card.node for card in cards}
-    if (name := named if separator else target) in there:
-        return None
-    hint = did_you_mean(name, sorted(there))
-    return f"No node answers to {target!r} now; the directive is for those that come.{hint}"
+        if not await connection.nodes():
+            err.print("No node is on the mesh now; the directive is for nodes that come later.")
 
 
 async def _list_directives(connection: Mesh) -> None:

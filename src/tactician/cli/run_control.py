@@ -15,6 +15,7 @@ from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root
 from tactician.cli.console import Debug, File, ModelName, NoInput, PersonalityName, ProcessId, StoreUrl, err, out
 from tactician.cli.durations import parse_duration
 from tactician.cli.interruption import say_how_to_resume
+from tactician.cli.lease_waiting import wait_for_lease
 from tactician.cli.loading import load_agents
 from tactician.cli.outcomes import Outcome, answer_requests, print_outcome
 from tactician.cli.personalities import find_personality
@@ -84,6 +85,7 @@ def resume(
     """Continue a run that was interrupted, paused or is stuck; pending requests are asked in the terminal."""
 
     async def work(platform: Platform, run: RunView) -> Outcome:
+        await wait_for_lease(platform, run)
         return await answer_requests(platform, await platform.resume(id), create_asker(no_input))
 
     access = BlueprintAccess.of(allow, modules, root)

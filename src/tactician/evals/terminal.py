@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from pydantic_evals.reporting import EvaluationReport
-from rich.console import Console, RenderableType
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
 
 from tactician.evals.differences import CaseComparison, ReportComparison
 from tactician.evals.statistics import ScoreComparison
 from tactician.grammar import format_count
+from tactician.terminal_tables import print_table
 
 _STYLES = {"worse": "red", "better": "green", "same": "dim"}
+_SCORES: Final = ("score", "cases", "before", "after", "difference", "95 % interval", "verdict")
 _MOST_CASES = 20
 
 
@@ -36,8 +37,17 @@ def print_report(
 def print_comparison(comparison: ReportComparison, console: Console | None = None) -> None:
     """Print a comparison: all scores, then the cases that changed most."""
     shown = console or Console()
-    for part in _draw_comparison(comparison):
-        shown.print(part)
+    title = f"{comparison.before} → {comparison.after}"
+    print_table(shown, _SCORES, list(_list_scores(comparison)), figures=_SCORES[1:6], title=title)
+    changed = [*comparison.worsened, *comparison.improved]
+    if changed:
+        rows = [_list_case(case) for case in changed[:_MOST_CASES]]
+        print_table(shown, ("case", "score", "before", "after"), rows, title="Cases that changed")
+    if len(changed) > _MOST_CASES:
+        shown.print(Text(f"and {format_count(len(changed) - _MOST_CASES, 'more change')}", style="dim"))
+    if comparison.flaky:
+        shown.print(Text(f"Flaky: {', '.join(comparison.flaky)}", style="yellow"))
+    shown.print(Text(describe_verdict(comparison), style="bold"))
 
 
 def describe_verdict(comparison: ReportComparison) -> str:
@@ -57,23 +67,11 @@ def _count_cases(comparison: ReportComparison) -> int:
     return max((score.cases for score in comparison.scores.values()), default=0)
 
 
-def _draw_comparison(comparison: ReportComparison) -> Iterator[RenderableType]:
-    table = Table(title=f"{comparison.before} → {comparison.after}", title_justify="left")
-    for column in ("score", "cases", "before", "after", "difference", "95 % interval", "verdict"):
-        table.add_column(column, justify="left" if column in ("score", "verdict") else "right")
+def _list_scores(comparison: ReportComparison) -> Iterator[tuple[Text | str, ...]]:
     for name, score in comparison.scores.items():
-        table.add_row(Text(name), *_list_cells(score), Text(score.verdict, style=_STYLES[score.verdict]))
+        yield name, *_list_cells(score), Text(score.verdict, style=_STYLES[score.verdict])
     for name, measure in comparison.measures.items():
-        table.add_row(Text(name, style="dim"), *_list_cells(measure), "")
-    yield table
-    changed = [*comparison.worsened, *comparison.improved]
-    if changed:
-        yield _draw_cases(changed[:_MOST_CASES])
-    if len(changed) > _MOST_CASES:
-        yield Text(f"and {format_count(len(changed) - _MOST_CASES, 'more change')}", style="dim")
-    if comparison.flaky:
-        yield Text(f"Flaky: {', '.join(comparison.flaky)}", style="yellow")
-    yield Text(describe_verdict(comparison), style="bold")
+        yield Text(name, style="dim"), *_list_cells(measure), ""
 
 
 def _list_cells(score: ScoreComparison) -> tuple[str, ...]:
@@ -82,14 +80,9 @@ def _list_cells(score: ScoreComparison) -> tuple[str, ...]:
     return str(score.cases), f"{score.before:.3g}", f"{score.after:.3g}", f"{score.difference:+.3g}", interval
 
 
-def _draw_cases(cases: list[CaseComparison]) -> Table:
-    table = Table(title="Cases that changed", title_justify="left")
-    for column in ("case", "score", "before", "after"):
-        table.add_column(column)
-    for case in cases:
-        style = "red" if case.difference < 0 else "green"
-        table.add_row(Text(case.case), Text(case.score), _join(case.before), Text(_join(case.after), style=style))
-    return table
+def _list_case(case: CaseComparison) -> tuple[Text | str, ...]:
+    style = "red" if case.difference < 0 else "green"
+    return case.case, case.score, _join(case.before), Text(_join(case.after), style=style)
 
 
 def _join(values: tuple[float, ...]) -> str:

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from tactician.clock import wait_for_event
 from tactician.errors import ConfigurationError
 from tactician.events.event import new_id
+from tactician.loggers import get_logger
 from tactician.mesh.board import describe_directive
 from tactician.mesh.calls.options import MeshCallOptions, check_time
 from tactician.mesh.calls.remote_task import RemoteTaskRunnable
@@ -18,6 +19,7 @@ from tactician.mesh.calls.requester import Requester
 from tactician.mesh.calls.ticket import Ticket, submit_request
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.directives import Command, check_command, write_command
+from tactician.mesh.messages.cards import list_targets
 from tactician.mesh.messages.directives import DirectiveMessage, DirectiveReceipt
 from tactician.mesh.messages.message import MAX_TEXT, Priority
 from tactician.mesh.messages.requests import Delivery, MeshRequest
@@ -26,6 +28,9 @@ from tactician.mesh.shared_memory import Consistency, SharedBackend, SharedMemor
 from tactician.prompts.contributors import Directive
 from tactician.runs import RunContext
 from tactician.stores import MemoryStore
+from tactician.suggestions import did_you_mean
+
+_logger = get_logger(__name__)
 
 
 class Mesh(MeshConnection):
@@ -166,6 +171,8 @@ class Mesh(MeshConnection):
             by: the person or rule that directs.
             ttl: time for which it holds; until it is withdrawn, by default.
 
+        A warning is logged when the directive is for none of the nodes that are there.
+
         Raises:
             ConfigurationError: when the target, the text or the time is not valid, or the command makes no sense for
                 the nodes that are there.
@@ -192,7 +199,17 @@ class Mesh(MeshConnection):
             expires_at=None if ttl is None else now + ttl.total_seconds(),
         )
         await self.publish_directive(message)
+        self.spawn(self._warn_of_missing(target))
         return describe_directive(message)
+
+    async def _warn_of_missing(self, target: str) -> None:
+        """Log a warning when nodes are there, and a directive is for none of them."""
+        if not (cards := self.directory.list_cards()):
+            await self.directory.find(self.realm, "")
+            cards = self.directory.list_cards()
+        if cards and not any(card.is_reached(target) for card in cards):
+            hint = did_you_mean(target, list_targets(cards))
+            _logger.warning("No node answers to %r now; the directive is for nodes that come later.%s", target, hint)
 
     async def _check_command(self, command: Command, target: str) -> None:
         await self.open()

@@ -141,7 +141,7 @@ class Dispatch:
                 except MeshUnavailableError as error:
                     is_last = attempt > self._options.retries.count or error.reason not in _LOCAL
                     if is_last or circuit.is_open or await self._find_following(error, query, (*refused, target.queue)):
-                        if error.reason == "not_accepted" and not circuit.is_open:
+                        if error.reason in ("not_accepted", "not_found") and not circuit.is_open:
                             await self._withdraw(target, request)
                         raise
                     await self._pause(circuit, target, request, attempt, error)

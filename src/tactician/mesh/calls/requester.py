@@ -28,7 +28,7 @@ from tactician.process import UserInput
 from tactician.runs import Budget, ChatUser, Input, RunContext
 from tactician.runs.context.telemetry import find_trace_parent
 from tactician.runs.runnable import is_conversation
-from tactician.suggestions import did_you_mean
+from tactician.suggestions import did_you_mean, is_misspelling
 
 _COME_BACK: Final = 5.0
 """Seconds after which a queue of a broker that is full is tried again."""
@@ -157,10 +157,13 @@ class Requester:
         """Wait until the node has accepted or answered a request.
 
         Raises:
-            MeshUnavailableError: when it has not in time.
+            MeshUnavailableError: when it has not in time, or its name is a misspelling of the name of another node.
             RequestRejectedError: when the node has refused it.
         """
-        if not await wait_for_event(call.is_heard, within, self._mesh.clock):
+        clock, first = self._mesh.clock, min(within, LOOK_AROUND)
+        if not await wait_for_event(call.is_heard, first, clock) and first < within:
+            self._refuse_misspelling(target)
+        if not await wait_for_event(call.is_heard, within - first, clock):
             there = sorted({card.node for card in self._mesh.directory.list_cards()})
             hint = did_you_mean(target.node, there) or (f" Nodes that are there: {', '.join(there)}." if there else "")
             raise MeshUnavailableError(
@@ -171,6 +174,14 @@ class Requester:
             raise_rejection(call.reply)
         if call.is_given_up and not call.is_accepted:
             raise create_circuit_error(f"the node {target.node!r}", None)
+
+    def _refuse_misspelling(self, target: Target) -> None:
+        """Raise an error for a name that no node has, when another node has almost that name."""
+        there = {card.node for card in self._mesh.directory.list_cards() if card.realm == target.realm}
+        meant = sorted(name for name in there if is_misspelling(target.node, name))
+        if meant and target.node not in there:
+            hint = did_you_mean(target.node, meant)
+            raise MeshUnavailableError(f"The mesh has no node {target.node!r}.{hint}", "not_found")
 
     async def withdraw(self, target: Target, request: MeshRequest) -> None:
         """Withdraw a request that another node, or a fallback, has taken: no reply is wanted."""

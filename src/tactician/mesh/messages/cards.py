@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
@@ -119,6 +120,16 @@ class NodeCard(MeshMessage):
             target == f"capability:{each.name}" or target in {f"tag:{tag}" for tag in each.tags}
             for each in self.capabilities
         )
+
+
+def list_targets(cards: Iterable[NodeCard]) -> list[str]:
+    """Return the targets that directives for these nodes may have."""
+    targets = set[str]()
+    for card in cards:
+        targets |= {card.node, f"realm:{card.realm}"}
+        for each in card.capabilities:
+            targets |= {f"capability:{each.name}", *(f"tag:{tag}" for tag in each.tags)}
+    return sorted(targets)
 
 
 class CardQuery(MeshMessage):

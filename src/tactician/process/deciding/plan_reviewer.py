@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from tactician.errors import Rejected
+from tactician.errors import DeclarationError, Rejected
 from tactician.frozen import frozen
 from tactician.planning import Action, Plan
 from tactician.planning import rules as make
@@ -104,8 +104,11 @@ class AskingReviewer:
             decision = await self._ask(problem)
             try:
                 rules = list(self._read_rules(decision))
+                self._add_rules(rules)
             except (TypeError, ValueError) as error:
                 problem = f"\n\nThat decision was not possible: {error}"
+            except DeclarationError as error:
+                problem = f"\n\nThat decision was not possible: {'; '.join(error.problems)}"
             else:
                 self._take(decision, rules)
                 return
@@ -152,10 +155,13 @@ class AskingReviewer:
             review.refused.append(review.shown)
             review.reason = decision.reason or "no reason was given"
         review.rules.extend(rule.to_data() for rule in rules)
-        self._add_rules(rules)
 
     def _add_rules(self, rules: list[Rule]) -> None:
-        """Add rules to the process: they may leave it without a plan, which its end says then."""
+        """Add rules to the process: they may leave it without a plan, which its end says then.
+
+        Raises:
+            DeclarationError: when an expression in a rule has a misspelt name.
+        """
         if rules:
             execution = self._execution
             execution.agent = execution.agent.with_rules(replace(rule, is_shared=True) for rule in rules)

@@ -61,8 +61,9 @@ class _Situation:
             or are_obstacles
             or any(map(_is_negative, (*explanation.missing, *explanation.blocked_by)))
         ):
-            why = "; ".join(reasons) or _NO_MORE
-            return f"No plan reaches {goal.name!r}: {why}."
+            if not reasons and any(_explain_rules(self.agent, self.state, self.world)):
+                return f"No plan that keeps the rules reaches {goal.name!r}."
+            return f"No plan reaches {goal.name!r}: {'; '.join(reasons) or _NO_MORE}."
         return self._describe_shortage(explanation)
 
     def explain_idle(self) -> str:
