@@ -31,7 +31,7 @@ from tactician.mesh.transports.addresses import open_transport
 from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, TransportError
 from tactician.mesh.values import ValueStore
 from tactician.runs import RunContext
-from tactician.runs.context.telemetry import find_trace_parent
+from tactician.runs.context.telemetry import find_trace_parent, split_trace
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.suggestions import suggest_options
 
@@ -207,7 +207,8 @@ class MeshConnection:
         Raises:
             MessageError: when it is too large.
         """
-        return self._codec.encode(message, trace_parent=trace_parent)
+        parent, state = split_trace(trace_parent or "")
+        return self._codec.encode(message, trace_parent=parent or None, trace_state=state)
 
     async def send(self, queue: str, message: MeshMessage, trace_parent: str | None = None) -> None:
         """Send a message to a queue.

@@ -134,7 +134,7 @@ class Intake:
         except RequestRejectedError as error:
             await self._reject(request.id, request.reply_to, RequestRejection(reason="too_large", message=str(error)))
             return None
-        await self._begin(request, value, envelope.trace_parent)
+        await self._begin(request, value, envelope.trace)
         return key
 
     async def take_own(self, request: MeshRequest, is_free: Callable[[], Awaitable[bool]]) -> bool:
