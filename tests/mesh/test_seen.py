@@ -76,7 +76,7 @@ async def test_36_the_trace_of_the_caller_with_its_state_goes_through_all_nodes(
         async with kitchen, farm:
             await mesh.task("cook", on="kitchen").run("Wagyu", context=context)
 
-    records = [await RunStore(store).load(id) for id in await store.list_ids("runs")]
+    records = [await RunStore(store).load(run_id) for run_id in await store.list_ids("runs")]
     kept = [record.header.trace_parent or "" for record in records if record is not None]
     assert len(kept) == 2
     assert {trace[3:35] for trace in kept} == {"a" * 32}
