@@ -254,11 +254,19 @@ async def test_the_node_takes_its_earlier_reply_for_a_caller_that_has_lost_its_o
         runs.append(place)
         return f"{place} {len(runs)}"
 
-    async def ask(place: str, name: str = "desk", user: str | None = None, **options: timedelta | str) -> object:
+    async def ask(
+        place: str,
+        name: str = "desk",
+        user: str | None = None,
+        max_age: timedelta | None = None,
+        cache_key: str | None = None,
+    ) -> object:
         heard, platform = listen()
         context = platform.context() if user is None else platform.context().inside({ChatUser: ChatUser(user)})
         async with Mesh(url, name=name) as mesh:  # a program that has just been started
-            result = await mesh.task("forecast", on="kitchen", **options).run(place, context=context)
+            result = await mesh.task("forecast", on="kitchen", max_age=max_age, cache_key=cache_key).run(
+                place, context=context
+            )
         assert not pick(heard, ReplyReused)
         return result.output
 
