@@ -13,6 +13,7 @@ import { type Tab, Tabs } from "../components/tabs";
 import { formatCost, formatCount, formatDuration, formatFullTime, formatTime } from "../lib/format";
 import { replaceAddress } from "../address";
 import { linkTo, type ViewProps } from "../links";
+import { mayI } from "../state/me";
 import { findRoots, findSpan } from "../state/restored-spans";
 import { hasEnded, RunPage } from "../state/run-page";
 import { Blackboard } from "./run/blackboard";
@@ -114,6 +115,7 @@ function RunActions({ page, run }: { page: RunPage; run: RunForm }) {
       isBusy.value = false;
     }
   };
+  if (!mayI("start")) return null;
   const canResume = run.was_interrupted || run.status === "stuck" || run.status === "paused";
   return (
     <>
