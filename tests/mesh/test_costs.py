@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sqlite3
 import sys
+import tracemalloc
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -17,6 +18,8 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from tactician import MemoryStore
+from tactician.mesh.call import Calls
+from tactician.mesh.messages.replies import MeshReply
 from tactician.mesh.transports.addresses import open_transport
 from tactician.stores.document import AT_ONCE, StoredDocument
 from tests.mesh.conformance import LEASE, take
@@ -119,6 +122,36 @@ async def test_a_store_in_memory_takes_and_finishes_with_as_many_calls_as_with_f
     _, few, many = [await count_in_store(waiting) for waiting in (2 * ROUNDS, FEW, MANY)]
     assert few > 10 * ROUNDS
     assert many == few
+
+
+def test_a_request_that_nobody_waits_for_in_memory_has_no_events() -> None:
+    calls = Calls()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(FEW):
+            calls.open(f"request {number}")
+        size = (tracemalloc.get_traced_memory()[0] - before) / FEW
+    finally:
+        tracemalloc.stop()
+    assert size < 800, "three events alone take 2,300 bytes"
+
+
+async def test_a_moment_of_a_request_is_seen_before_and_after_it_has_come() -> None:
+    calls, reply = Calls(), MeshReply(request_id="1", node="kitchen", status="completed")
+    early = calls.open("1")
+    waiting = early.is_answered
+    calls.note(reply)
+    late = calls.open("1")
+    assert waiting.is_set()
+    assert (early.is_answered.is_set(), early.is_heard.is_set(), late.is_answered.is_set()) == (True, True, False)
+    early.expect("bar")
+    assert early.is_answered.is_set(), "a result counts wherever it comes from"
+    late.give_up()
+    assert late.is_heard.is_set()
+    late.expect("bar")
+    assert not late.is_heard.is_set()
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 
 from tactician import MemoryStore, Platform, Runnable, runnable
-from tactician.conversation import ChatUser
 from tactician.errors import (
     ConfigurationError,
     MeshUnavailableError,
@@ -244,44 +243,6 @@ async def test_an_earlier_reply_is_taken_by_key_and_age(url: str) -> None:
         assert [await ask("Rome", keyed), await ask("Oslo", keyed)] == ["Rome 3", "Rome 3"]
         assert await ask("Rome", mesh.task("forecast", max_age=moment)) == "Rome 4"
     assert len(pick(heard, ReplyReused)) == 2
-
-
-async def test_the_node_takes_its_earlier_reply_for_a_caller_that_has_lost_its_own(url: str) -> None:
-    runs: list[str] = []
-
-    @runnable
-    async def forecast(place: str) -> str:
-        runs.append(place)
-        return f"{place} {len(runs)}"
-
-    async def ask(
-        place: str,
-        name: str = "desk",
-        user: str | None = None,
-        max_age: timedelta | None = None,
-        cache_key: str | None = None,
-    ) -> object:
-        heard, platform = listen()
-        context = platform.context() if user is None else platform.context().inside({ChatUser: ChatUser(user)})
-        async with Mesh(url, name=name) as mesh:  # a program that has just been started
-            result = await mesh.task("forecast", on="kitchen", max_age=max_age, cache_key=cache_key).run(
-                place, context=context
-            )
-        assert not pick(heard, ReplyReused)
-        return result.output
-
-    hour = timedelta(hours=1)
-    async with Mesh(url) as mesh, create_node(mesh, forecast):
-        first = [await ask("Rome", max_age=hour) for _ in range(2)]
-        others = [await ask("Rome"), await ask("Oslo", max_age=hour), await ask("Rome", "bar", max_age=hour)]
-        users = [await ask("Rome", user=user, max_age=hour) for user in ("anna", "bert", "anna")]
-        keyed = [await ask(place, max_age=hour, cache_key="weather") for place in ("Rome", "Oslo")]
-        too_old = await ask("Rome", max_age=timedelta(microseconds=1))
-    assert first == ["Rome 1", "Rome 1"]
-    assert others == ["Rome 2", "Oslo 3", "Rome 4"]
-    assert users == ["Rome 5", "Rome 6", "Rome 5"]
-    assert keyed == ["Rome 7", "Rome 7"]
-    assert too_old == "Rome 8"
 
 
 async def test_a_ticket_has_the_answer_of_the_fallback(url: str) -> None:
