@@ -28,6 +28,7 @@ LATE = {
     "tactician.coding.tools.servers": "the extra `mcp`",
     "tactician.planning.forecast": "plans whose actions have estimates, and objectives",
     "tactician.resilience": "limits of calls, which few programs set",
+    "tactician.stores.claim_order": "stores in memory that workers claim from",
     "tactician.runs.life.withdrawals": "runs that are killed, which few programs do",
     "tactician.mesh.transports.nats": "the extra `nats`",
     "tactician.mesh.transports.kafka": "the extra `kafka`",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import sqlite3
 import sys
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import asyncpg
@@ -15,7 +17,11 @@ from redis.asyncio import Redis
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
+from tactician import MemoryStore
+from tactician.mesh.call import Calls
+from tactician.mesh.messages.replies import MeshReply
 from tactician.mesh.transports.addresses import open_transport
+from tactician.stores.document import AT_ONCE, StoredDocument
 from tests.mesh.conformance import LEASE, take
 from tests.stores.postgres import Server
 from tests.support.brokers import Broker
@@ -56,11 +62,8 @@ async def send(url: str) -> None:
     await transport.aclose()
 
 
-async def count_in_memory(realm: str, waiting: int) -> int:
-    """Return the number of calls of functions."""
-    transport = open_transport(f"memory://{realm}-{waiting}")
-    for number in range(waiting):
-        await transport.send("kitchen", f"{number}".encode())
+async def count_calls(take: Callable[[], Awaitable[None]]) -> int:
+    """Return the number of calls of functions of some rounds."""
     calls = 0
 
     def count(frame: object, event: str, argument: object) -> None:
@@ -71,18 +74,84 @@ async def count_in_memory(realm: str, waiting: int) -> int:
     sys.setprofile(count)
     try:
         for _ in range(ROUNDS):
-            (message,) = await transport.receive("kitchen", limit=1, lease=LEASE, wait=0.0)
-            await transport.acknowledge(message)
+            await take()
     finally:
         sys.setprofile(None)
         gc.enable()
     return calls
 
 
+async def count_in_memory(realm: str, waiting: int) -> int:
+    transport = open_transport(f"memory://{realm}-{waiting}")
+    for number in range(waiting):
+        await transport.send("kitchen", f"{number}".encode())
+
+    async def take() -> None:
+        (message,) = await transport.receive("kitchen", limit=1, lease=LEASE, wait=0.0)
+        await transport.acknowledge(message)
+
+    return await count_calls(take)
+
+
+async def count_in_store(waiting: int) -> int:
+    """Return the calls of claims after the first, which puts all documents in order."""
+    store = MemoryStore()
+    for number in range(waiting):
+        await store.save(
+            StoredDocument(collection="runs", id=f"{number}", body="", due_at=AT_ONCE, priority=number % 7)
+        )
+
+    async def take() -> None:
+        claimed = await store.claim("runs", "worker", LEASE)
+        assert claimed is not None
+        document, lease = claimed
+        await store.save(replace(document, is_closed=True, due_at=None), lease)
+        await store.release(lease)
+
+    await take()
+    return await count_calls(take)
+
+
 async def test_memory_takes_and_finishes_with_as_many_calls_as_with_few(realm: str) -> None:
     _, few, many = [await count_in_memory(realm, waiting) for waiting in (ROUNDS, FEW, MANY)]
     assert few > 10 * ROUNDS
     assert many == few
+
+
+async def test_a_store_in_memory_takes_and_finishes_with_as_many_calls_as_with_few() -> None:
+    _, few, many = [await count_in_store(waiting) for waiting in (2 * ROUNDS, FEW, MANY)]
+    assert few > 10 * ROUNDS
+    assert many == few
+
+
+def test_a_request_that_nobody_waits_for_in_memory_has_no_events() -> None:
+    calls = Calls()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(FEW):
+            calls.open(f"request {number}")
+        size = (tracemalloc.get_traced_memory()[0] - before) / FEW
+    finally:
+        tracemalloc.stop()
+    assert size < 800, "three events alone take 2,300 bytes"
+
+
+async def test_a_moment_of_a_request_is_seen_before_and_after_it_has_come() -> None:
+    calls, reply = Calls(), MeshReply(request_id="1", node="kitchen", status="completed")
+    early = calls.open("1")
+    waiting = early.is_answered
+    calls.note(reply)
+    late = calls.open("1")
+    assert waiting.is_set()
+    assert (early.is_answered.is_set(), early.is_heard.is_set(), late.is_answered.is_set()) == (True, True, False)
+    early.expect("bar")
+    assert early.is_answered.is_set(), "a result counts wherever it comes from"
+    late.give_up()
+    assert late.is_heard.is_set()
+    late.expect("bar")
+    assert not late.is_heard.is_set()
 
 
 @pytest.fixture

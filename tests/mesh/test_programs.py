@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -12,6 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tactician import MemoryStore, Platform, runnable
+from tactician.clock import SystemClock
+from tactician.mesh import Mesh, Node
+from tactician.testing import ScriptedModel
 from tests.cli.support import Done, tactician
 
 ROOT = Path(__file__).parents[2]
@@ -114,6 +119,41 @@ def test_two_programs_and_the_commands_for_requests(terminal: Terminal, kitchen:
 
     kitchen.send_signal(signal.SIGTERM)
     assert kitchen.wait(30) == 0
+
+
+class ShiftedClock(SystemClock):
+    """Clock by which some work takes longer."""
+
+    shift = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.shift
+
+
+async def test_a_request_that_must_meet_its_deadline_is_refused(terminal: Terminal) -> None:
+    clock = ShiftedClock()
+
+    @runnable
+    async def cook(order: str) -> str:
+        clock.shift += 300
+        return f"{order} is ready"
+
+    async def send(*options: str) -> Done:
+        command = "mesh", "send", "cook", "Ramen", "--on", "bar", *options
+        return await asyncio.to_thread(tactician, *command, env=terminal.environment)
+
+    async with Mesh(terminal.environment["TACTICIAN_MESH"], clock=clock) as mesh:
+        bar = Node("bar", Platform(ScriptedModel(), store=MemoryStore(), clock=clock), mesh)
+        bar.offer(cook)
+        async with bar:
+            tried = await send("--seconds", "60")
+            refused = await send("--seconds", "60", "--must-meet-deadline")
+            met = await send("--seconds", "6000", "--must-meet-deadline")
+    endless = await send("--must-meet-deadline")
+
+    assert (tried.out, met.out) == ("Ramen is ready\n", "Ramen is ready\n")
+    assert (refused.code, "bar cannot meet the deadline" in " ".join(refused.err.split())) == (2, True)
+    assert "needs --seconds" in endless.err
 
 
 def test_a_broker_that_is_away_is_a_single_sentence(terminal: Terminal) -> None:

@@ -99,6 +99,42 @@ async def test_a_server_forgets_requests_that_were_answered_long_ago_and_keeps_t
     assert sorted(document.id for document in await sent_store.find("mesh-sent")) == ["late", "waits"]
 
 
+@pytest.mark.parametrize("is_durable", [True, False])
+async def test_replies_that_a_caller_keeps_are_deleted_after_the_retention(is_durable: bool) -> None:
+    clock = FakeClock()
+    caller, store = MemoryStore(clock.time, clock=clock), MemoryStore(clock.time, clock=clock)
+    asking = Platform(ScriptedModel(), store=caller if is_durable else None, clock=clock)
+    async with Mesh(f"memory://replies-{is_durable}", clock=clock, retention=timedelta(days=10)) as mesh:
+        kept_in, counts = caller if is_durable else mesh.replies, []
+        task = mesh.task("prepare-meal", on="kitchen", max_age=timedelta(days=365))
+        async with create_kitchen(mesh, store, Kitchen()):
+            for order, days in (("soup", 0), ("fish", 9), ("meat", 2), ("cake", 11)):
+                clock.advance(days * DAY)
+                await task.run(order, context=asking.context())
+                counts.append(len(await kept_in.find("mesh-replies")))
+
+    assert counts == [1, 2, 2, 1]
+
+
+@pytest.mark.parametrize("is_durable", [True, False])
+async def test_a_node_deletes_the_replies_of_callers_who_keep_no_more(is_durable: bool) -> None:
+    clock = FakeClock()
+    store = MemoryStore(clock.time, clock=clock)
+    asking = Platform(ScriptedModel(), store=store if is_durable else None, clock=clock)
+    async with Mesh(f"memory://replies-node-{is_durable}", clock=clock, retention=timedelta(days=10)) as mesh:
+        task = mesh.task("prepare-meal", on="kitchen", max_age=timedelta(days=365))
+        async with create_kitchen(mesh, store, Kitchen()):
+            await task.run("soup", context=asking.context())
+        kept_in, counts = store if is_durable else mesh.replies, []
+        for days in (9, 2):
+            clock.advance(days * DAY)
+            async with create_kitchen(mesh, store, Kitchen()):
+                await clock.run_for(1)
+            counts.append(len(await kept_in.find("mesh-replies")))
+
+    assert counts == [1, 0]
+
+
 async def test_claims_that_have_ended_are_deleted(tmp_path: Path) -> None:
     async with SqliteStore(tmp_path / "mesh.db") as store:
         transport = StoreTransport(store, LocalSignals(str(tmp_path)), "sqlite:///mesh.db")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -11,8 +12,9 @@ from opentelemetry.trace import SpanContext
 from tactician import MemoryStore, Platform, runnable
 from tactician.errors import RequestFailedError, RequestRejectedError
 from tactician.mesh import Mesh, Node
+from tactician.runs.progress.store import RunStore
 from tactician.testing import ScriptedModel
-from tests.integrations.otel.traces import Traces
+from tests.integrations.otel.traces import Traces, identify
 from tests.serve.api.serving import served
 from tests.support.waiting import eventually
 
@@ -49,6 +51,39 @@ async def test_36_the_span_of_the_request_is_the_parent_of_the_providers_span() 
     assert (handle.attributes or {})["tactician.mesh.capability"] == "cook"
     assert cast("SpanContext", handle.context).trace_id == cast("SpanContext", send.context).trace_id
     assert caller.still_open == provider.still_open == 0
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+async def test_36_the_trace_of_the_caller_with_its_state_goes_through_all_nodes(is_traced: bool) -> None:
+    traces, store = Traces(), MemoryStore()
+    async with Mesh(f"memory://seen-state-{is_traced}") as mesh:
+        platform = Platform(ScriptedModel(), store=store, on_event=traces.listener() if is_traced else None)
+        kitchen, farm = Node("kitchen", platform, mesh), Node("farm", platform, mesh)
+
+        @runnable
+        async def grow(order: str) -> str:
+            return f"{order}, grown"
+
+        @runnable
+        async def cook(order: str) -> str:
+            return str(await mesh.task("grow", on="farm").run(order))
+
+        kitchen.offer(cook)
+        farm.offer(grow)
+        context = replace(
+            Platform(ScriptedModel()).context(), trace_parent=f"00-{'a' * 32}-{'b' * 16}-01 vendor=1,own=2"
+        )
+        async with kitchen, farm:
+            await mesh.task("cook", on="kitchen").run("Wagyu", context=context)
+
+    records = [await RunStore(store).load(run_id) for run_id in await store.list_ids("runs")]
+    kept = [record.header.trace_parent or "" for record in records if record is not None]
+    assert len(kept) == 2
+    assert {trace[3:35] for trace in kept} == {"a" * 32}
+    assert {trace.partition(" ")[2] for trace in kept} == {"vendor=1,own=2"}
+    spans = [identify(span) for span in traces.spans]
+    assert {span.trace_state.to_header() for span in spans} == ({"vendor=1,own=2"} if is_traced else set())
+    assert {span.trace_id for span in spans} == ({int("a" * 32, 16)} if is_traced else set())
 
 
 async def test_counters_tell_the_outcomes_and_gauges_the_load() -> None:

@@ -410,8 +410,9 @@ async def run_agent(seed: int) -> None:
     try:
         agent = Agent("Worker", model=RandomModel(random), tools=work, rules=book, parallel_tools=is_parallel)
     except DeclarationError as error:
-        assert "contradict each other" in str(error)
-        return
+        if "contradict each other" in str(error):
+            return
+        raise
     store, is_answered = random.choice([MemoryStore, JsonStore])(), True
 
     def open_platform() -> Platform:

@@ -5,15 +5,18 @@ import gc
 import random
 import tracemalloc
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from random import Random
 
 import pytest
 
 from tactician.conversation import Conversation, ConversationStore
-from tactician.errors import StoredStateError
+from tactician.errors import LeaseLostError, StoredStateError
 from tactician.stores import DocumentStore, MemoryStore
-from tactician.stores.document import Body, StoredDocument, StoredStep
+from tactician.stores.document import AT_ONCE, PRIORITY_AGEING, Body, Lease, StoredDocument, StoredStep
+from tactician.testing import FakeClock
 from tests.conversation.talk import user
 from tests.stores.codecs import StoreConformance
 from tests.stores.conformance import HOUR, claimed, document
@@ -233,3 +236,59 @@ async def test_the_name_of_a_picture_in_a_text_is_no_picture() -> None:
     found = await store.load("docs", "b")
     assert found is not None
     assert found.text == name
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_claims_come_in_the_order_of_a_search_over_all_documents(seed: int) -> None:
+    draw, clock = Random(seed), FakeClock()
+    store, leases = MemoryStore(clock=clock), dict[str, Lease]()
+
+    def rank(document: StoredDocument) -> tuple[float, int]:
+        return (document.due_at or 0.0) - document.priority * PRIORITY_AGEING, document.number
+
+    async def find_first(names: list[str], excluded: list[str]) -> str | None:
+        free = [
+            document
+            for document in await store.find("runs")
+            if document.due_at is not None
+            and document.due_at <= clock.time()
+            and not (document.is_closed or document.is_leased or document.id in excluded)
+            and (not names or document.name in names)
+        ]
+        return min(free, key=rank).id if free else None
+
+    async def change(run_id: str) -> None:
+        saved = await store.load("runs", run_id)
+        due_at = draw.choice([AT_ONCE, None, clock.time() + draw.randint(-50, 50)])
+        document = StoredDocument(collection="runs", id=run_id, body="") if saved is None else saved
+        await store.save(
+            replace(
+                document,
+                is_closed=saved is not None and draw.random() < 0.2,
+                name=draw.choice("ab"),
+                priority=draw.randint(-2, 2),
+                due_at=due_at,
+            )
+        )
+
+    for _ in range(400):
+        run_id = str(draw.randrange(30))
+        match draw.randrange(6):
+            case 0 | 1:
+                await change(run_id)
+            case 2 if run_id in leases:
+                await store.release(leases.pop(run_id))
+            case 3 if run_id in leases:
+                with suppress(LeaseLostError):
+                    leases[run_id] = await store.renew(leases[run_id], 60)
+            case 4 if draw.random() < 0.2:
+                await store.delete("runs", run_id)
+            case _:
+                clock.advance(draw.choice([0, 0, 5]))
+        names = draw.choice([[], ["a"], ["a", "b"]])
+        excluded = [str(draw.randrange(30))]
+        first = await find_first(names, excluded)
+        claimed = await store.claim("runs", "worker", draw.choice([1, 20]), names=names, excluded_ids=excluded)
+        assert (None if claimed is None else claimed[0].id) == first
+        if claimed is not None:
+            leases[claimed[0].id] = claimed[1]

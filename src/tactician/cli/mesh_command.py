@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import fields
 from datetime import timedelta
@@ -26,6 +27,7 @@ from tactician.platform import Platform
 
 if TYPE_CHECKING:
     from tactician.mesh import Mesh, Node
+    from tactician.mesh.calls.ticket import Ticket
     from tactician.mesh.directives import Command
 
 Url = Annotated[
@@ -72,13 +74,26 @@ def send(
     on: Annotated[str | None, typer.Option("--on", help="Node; any that offers the capability, by default.")] = None,
     request_id: Annotated[str | None, typer.Option("--id", help="Id: the same id is the same request.")] = None,
     wait: Annotated[bool, typer.Option(help="Wait for the reply and print it.")] = True,
+    seconds: Annotated[float | None, typer.Option(min=0.001, help="Time by which the reply is needed.")] = None,
+    must_meet_deadline: Annotated[
+        bool, typer.Option("--must-meet-deadline", help="Be refused at once when the node expects to need longer.")
+    ] = False,
     url: Url = None,
     realm: Realm = "default",
     name: ClientName = "command-line",
     debug: Debug = False,
 ) -> None:
     """Send a request, and print the reply; with --no-wait the id of the request, for `status` and `cancel`."""
-    asyncio.run(_send(open_mesh(url, realm, name), capability, _read_input(text), on, request_id, wait))
+    if must_meet_deadline and seconds is None:
+        raise ConfigurationError("--must-meet-deadline needs --seconds, the time by which the reply is needed.")
+    deadline = None if seconds is None else timedelta(seconds=seconds)
+    options = {
+        "on": on,
+        "request_id": request_id,
+        "deadline": deadline,
+        "must_meet_deadline": must_meet_deadline,
+    }
+    asyncio.run(_send(open_mesh(url, realm, name), capability, _read_input(text), wait, options))
 
 
 @mesh.command()
@@ -251,11 +266,10 @@ async def _list_schedules(connection: Mesh) -> None:
         typer.echo(f"{name}  {each.name}  {each.timetable}  next {format_time(each.next_at)}{topic}")
 
 
-async def _send(
-    connection: Mesh, capability: str, value: object, on: str | None, request_id: str | None, wait: bool
-) -> None:
+async def _send(connection: Mesh, capability: str, value: object, wait: bool, options: Mapping[str, object]) -> None:
+    submit: Callable[..., Awaitable[Ticket]] = connection.submit
     async with connection:
-        ticket = await connection.submit(capability, value, on=on, request_id=request_id)
+        ticket = await submit(capability, value, **options)
         if not wait:
             typer.echo(ticket.request_id)
             return

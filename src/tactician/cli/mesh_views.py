@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from tactician.cli.console import out
-from tactician.cli.formatting import shorten
 
 if TYPE_CHECKING:
     from tactician.mesh import Mesh
     from tactician.mesh.messages.cards import NodeCard
 
 _AGAIN = 1.0
+_LONGEST = 200
 
 
 async def show_mesh(mesh: Mesh, describe: Callable[[list[NodeCard]], Iterator[str]], watch: bool) -> None:
@@ -49,7 +49,7 @@ def describe_nodes(cards: list[NodeCard]) -> Iterator[str]:
         for capability in card.capabilities:
             tags = f"  [{', '.join(capability.tags)}]" if capability.tags else ""
             version = f"  version {capability.version}" if capability.version else ""
-            yield shorten(f"  {capability.name}  ({capability.kind}){version}{tags}", 200)
+            yield _bound(f"  {capability.name}  ({capability.kind}){version}{tags}")
 
 
 def describe_topology(cards: list[NodeCard]) -> Iterator[str]:
@@ -71,8 +71,13 @@ def _describe_node(node: str, cards: list[NodeCard]) -> Iterator[str]:
     topics = sorted({topic for card in cards for topic in card.topics})
     schedules = sorted({(each.name, each.publish_to or "") for card in cards for each in card.schedules})
     if names:
-        yield shorten(f"│  ├─ offers {', '.join(names)}", 200)
+        yield _bound(f"│  ├─ offers {', '.join(names)}")
     if topics:
-        yield shorten(f"│  ├─ ◀ {', '.join(topics)}", 200)
+        yield _bound(f"│  ├─ ◀ {', '.join(topics)}")
     for name, topic in schedules:
-        yield shorten(f"│  ├─ ⏱ {name}{f' ▶ {topic}' if topic else ''}", 200)
+        yield _bound(f"│  ├─ ⏱ {name}{f' ▶ {topic}' if topic else ''}")
+
+
+def _bound(line: str) -> str:
+    """Return a line with its spaces, cut when it is long."""
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -12,6 +12,35 @@ from tactician.mesh.messages.replies import MeshReply, ProgressReport, RequestAc
 OnProgress = Callable[[ProgressReport], None]
 
 
+class _Moment:
+    """Moment that somebody may wait for. Its event, which takes 760 bytes, lasts from the question to the moment."""
+
+    __slots__ = ("_event", "_has_come")
+
+    def __init__(self) -> None:
+        self._event: asyncio.Event | None = None
+        self._has_come = False
+
+    @property
+    def event(self) -> asyncio.Event:
+        if self._event is None:
+            self._event = asyncio.Event()
+            if self._has_come:
+                self._event.set()
+        return self._event
+
+    def come(self) -> None:
+        self._has_come = True
+        if self._event is not None:
+            self._event.set()
+            self._event = None
+
+    def clear(self) -> None:
+        self._has_come = False
+        if self._event is not None:
+            self._event.clear()
+
+
 class MeshCall:
     """Request for whose reply somebody waits in this program.
 
@@ -19,8 +48,6 @@ class MeshCall:
         on_progress: called with each report of progress.
 
     Attributes:
-        is_heard: set when the node has accepted or answered the request.
-        is_answered: set when the reply has come.
         acceptance: the acceptance, once it has come.
         reply: the reply, once it has come.
         status: the answer to the last question about the request.
@@ -28,17 +55,43 @@ class MeshCall:
         is_given_up: true when the request was withdrawn before a node had accepted it.
     """
 
+    __slots__ = (
+        "_answered",
+        "_heard",
+        "_nodes",
+        "_on_progress",
+        "_reported",
+        "acceptance",
+        "is_given_up",
+        "progress",
+        "reply",
+        "status",
+    )
+
     def __init__(self, on_progress: OnProgress | None = None) -> None:
         self._on_progress = on_progress
-        self.is_heard = asyncio.Event()
-        self.is_answered = asyncio.Event()
-        self.is_reported = asyncio.Event()
+        self._heard, self._answered, self._reported = _Moment(), _Moment(), _Moment()
         self.acceptance: RequestAcceptance | None = None
         self.reply: MeshReply | None = None
         self.status: StatusReport | None = None
         self.progress: list[str] = []
         self.is_given_up = False
         self._nodes: frozenset[str] | None = None
+
+    @property
+    def is_heard(self) -> asyncio.Event:
+        """Set when the node has accepted or answered the request."""
+        return self._heard.event
+
+    @property
+    def is_answered(self) -> asyncio.Event:
+        """Set when the reply has come."""
+        return self._answered.event
+
+    @property
+    def is_reported(self) -> asyncio.Event:
+        """Set when the node has answered a question about the request."""
+        return self._reported.event
 
     @property
     def is_accepted(self) -> bool:
@@ -50,13 +103,13 @@ class MeshCall:
         self._nodes, self.is_given_up, self.acceptance = frozenset(nodes), False, None
         if self.reply is None or self.reply.status == "rejected":
             self.reply = None
-            self.is_heard.clear()
-            self.is_answered.clear()
+            self._heard.clear()
+            self._answered.clear()
 
     def give_up(self) -> None:
         """Note that the request was withdrawn before a node had accepted it."""
         self.is_given_up = True
-        self.is_heard.set()
+        self._heard.come()
 
     def _is_expected(self, message: MeshMessage) -> bool:
         """Return whether a message counts: a node that was given up may still refuse a request, or report on it."""
@@ -77,12 +130,12 @@ class MeshCall:
                     self._on_progress(message)
             case StatusReport():
                 self.status = message
-                self.is_reported.set()
+                self._reported.come()
                 return
             case MeshReply():
                 self.reply = message
-                self.is_answered.set()
-        self.is_heard.set()
+                self._answered.come()
+        self._heard.come()
 
 
 class Calls:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from types import TracebackType
 from typing import Final, Literal, Self
+from weakref import WeakKeyDictionary
 
 from pydantic import JsonValue
 
@@ -31,7 +32,7 @@ from tactician.mesh.transports.addresses import open_transport
 from tactician.mesh.transports.transport import PRIVATE, LeasedMessage, Transport, TransportError
 from tactician.mesh.values import ValueStore
 from tactician.runs import RunContext
-from tactician.runs.context.telemetry import find_trace_parent
+from tactician.runs.context.telemetry import find_trace_parent, split_trace
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.suggestions import suggest_options
 
@@ -71,6 +72,7 @@ class MeshConnection:
         calls: requests of this program whose replies have not come.
         circuits: circuits of the nodes that this program asks.
         replies: replies that callers without a store may use again.
+        prunes_at: times from which old replies are deleted from the stores of callers.
         values: values that are too large for a message.
         webhook_secrets: the secrets.
         retention: the retention.
@@ -107,6 +109,7 @@ class MeshConnection:
         self.calls = Calls()
         self.circuits = Circuits(clock)
         self.replies = MemoryStore(clock=clock)
+        self.prunes_at: WeakKeyDictionary[DocumentStore, float] = WeakKeyDictionary()
         self.values = ValueStore(store)
         self.webhook_secrets = dict(webhook_secrets or {})
         self._codec = MessageCodec(self.name, keys, clock)
@@ -207,7 +210,8 @@ class MeshConnection:
         Raises:
             MessageError: when it is too large.
         """
-        return self._codec.encode(message, trace_parent=trace_parent)
+        parent, state = split_trace(trace_parent or "")
+        return self._codec.encode(message, trace_parent=parent or None, trace_state=state)
 
     async def send(self, queue: str, message: MeshMessage, trace_parent: str | None = None) -> None:
         """Send a message to a queue.

@@ -13,6 +13,8 @@ from tactician.stores import DocumentStore
 
 REQUESTS: Final = "mesh-requests"
 """Collection of the requests that a node has accepted, with their replies."""
+REPLIES: Final = "mesh-replies"
+"""Collection of the replies that callers may take again."""
 DIRECTIVES: Final = "mesh-directives"
 """Collection of the directives that a node keeps for those that come later."""
 _PRUNE_EVERY: Final = 600.0
@@ -20,8 +22,27 @@ _BATCH: Final = 1_000
 _logger = get_logger(__name__)
 
 
+async def prune_replies(mesh: MeshConnection, store: DocumentStore) -> None:
+    """Delete the replies of a caller that are older than the retention, every ten minutes at most.
+
+    Raises:
+        StoreError: when the store does not answer.
+    """
+    now = mesh.clock.monotonic()
+    if now >= mesh.prunes_at.get(store, 0.0):
+        mesh.prunes_at[store] = now + _PRUNE_EVERY
+        await _prune_all(store, REPLIES, mesh.retention.total_seconds())
+
+
+async def _prune_all(store: DocumentStore, collection: str, seconds: float) -> int:
+    deleted = 0
+    while (batch := await store.prune(collection, seconds, limit=_BATCH)) > 0:
+        deleted += batch
+    return deleted
+
+
 class RecordPruner:
-    """Deleter of the records of a node: requests that were answered longer ago than the retention of its mesh.
+    """Deleter of the records of a node: requests and replies that are older than the retention of its mesh.
 
     A request without a reply stays, however old it is. Directives go once they have expired.
 
@@ -40,9 +61,10 @@ class RecordPruner:
         Raises:
             StoreError: when a store does not answer.
         """
-        seconds, deleted = self._mesh.retention.total_seconds(), 0
-        while (batch := await self._store.prune(REQUESTS, seconds, limit=_BATCH)) > 0:
-            deleted += batch
+        seconds = self._mesh.retention.total_seconds()
+        deleted = await _prune_all(self._store, REQUESTS, seconds)
+        for store in (self._store, self._mesh.replies):
+            await _prune_all(store, REPLIES, seconds)
         await self._mesh.values.prune(seconds)
         await self._prune_directives()
         return deleted

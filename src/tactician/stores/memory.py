@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import count, islice
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.stores.checks import (
@@ -19,11 +20,14 @@ from tactician.stores.checks import (
     lease_lost,
     step_conflict,
 )
-from tactician.stores.document import AT_ONCE, PRIORITY_AGEING, Body, Lease, StoredDocument, StoredStep
+from tactician.stores.document import AT_ONCE, Body, Lease, StoredDocument, StoredStep
 from tactician.stores.document_store import DocumentStore
 from tactician.stores.memory_entry import MemoryEntry
 from tactician.stores.packing import TextPacker
 from tactician.suggestions import suggest_options
+
+if TYPE_CHECKING:
+    from tactician.stores.claim_order import ClaimOrder
 
 
 @suggest_options
@@ -44,6 +48,7 @@ class MemoryStore(DocumentStore):
         self.clock = clock
         self._entries: dict[str, dict[str, MemoryEntry]] = {}
         self._ids: dict[tuple[str, str], str] = {}  # by collection and key
+        self._orders: dict[str, ClaimOrder] = {}  # by collection, of those that workers claim from
         self._numbers = count(1)
         self._packer = TextPacker()
         self._lock = (
@@ -199,12 +204,7 @@ class MemoryStore(DocumentStore):
         """Claim a document; see `DocumentStore.claim`."""
         check_texts(id=id, owner=owner)
         with self._lock:
-            claimable = (
-                entry
-                for entry in self._claimable(collection, id)
-                if entry.document.id not in excluded_ids and (not names or entry.document.name in names)
-            )
-            entry = min(claimable, key=_rank, default=None)
+            entry = self._find_claimable(collection, id, names, excluded_ids)
             if entry is None:
                 return None
             lease = self._claim(entry, owner, seconds)
@@ -226,6 +226,7 @@ class MemoryStore(DocumentStore):
             if entry is None or entry.lease is None or entry.fence != lease.fence:
                 return
             entry.lease = None
+            self._put_in_order(entry)
             if not entry.document.is_closed and not entry.is_due(self._time()):
                 entry.pack(self._packer)
 
@@ -252,6 +253,7 @@ class MemoryStore(DocumentStore):
         if entry is None:
             entry = self._entries.setdefault(saved.collection, {})[saved.id] = MemoryEntry(saved, next(self._numbers))
         entry.write(saved)
+        self._put_in_order(entry)
         return saved
 
     def _take_key(self, document: StoredDocument, stored: StoredDocument | None) -> None:
@@ -267,6 +269,8 @@ class MemoryStore(DocumentStore):
     def _delete(self, entry: MemoryEntry) -> None:
         collection, key = entry.document.collection, entry.document.key
         del self._entries[collection][entry.document.id]
+        if (order := self._orders.get(collection)) is not None:
+            order.remove(entry)
         if key is not None:
             del self._ids[collection, key]
 
@@ -284,18 +288,31 @@ class MemoryStore(DocumentStore):
             raise lease_lost(lease.collection, lease.id)
         return entry
 
-    def _claimable(self, collection: str, id: str | None) -> Iterator[MemoryEntry]:
-        """Yield the documents that nobody holds: that with the id, or those that are due."""
-        entries, now = self._entries.get(collection, {}), self._time()
-        selected = entries.values() if id is None else [entries[id]] if id in entries else ()
-        for entry in selected:
-            is_candidate = id is not None or entry.is_due(now)
-            if is_candidate and not entry.document.is_closed and not entry.is_leased(now):
-                yield entry
+    def _find_claimable(
+        self, collection: str, id: str | None, names: Collection[str], excluded_ids: Collection[str]
+    ) -> MemoryEntry | None:
+        """Return the document that nobody holds: that with the id, or the first that is due."""
+        now = self._time()
+        if id is None:
+            return self._find_order(collection).find_first(now, names, excluded_ids)
+        entry = self._find_entry(collection, id)
+        if entry is None or entry.document.is_closed or entry.is_leased(now) or id in excluded_ids:
+            return None
+        return entry if not names or entry.document.name in names else None
 
+    def _find_order(self, collection: str) -> ClaimOrder:
+        """Return the order of a collection, which is made when a worker first asks for a document of it."""
+        if (order := self._orders.get(collection)) is None:
+            from tactician.stores.claim_order import ClaimOrder
 
-def _rank(entry: MemoryEntry) -> float:
-    return (entry.document.due_at or 0.0) - entry.document.priority * PRIORITY_AGEING
+            order = self._orders[collection] = ClaimOrder()
+            for entry in self._entries.get(collection, {}).values():
+                order.put(entry)
+        return order
+
+    def _put_in_order(self, entry: MemoryEntry) -> None:
+        if (order := self._orders.get(entry.document.collection)) is not None:
+            order.put(entry)
 
 
 def _due_at(document: StoredDocument, stored: StoredDocument | None, now: float) -> float | None:

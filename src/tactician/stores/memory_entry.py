@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from tactician.errors import StoredStateError
 from tactician.stores.attachments import extract_attachments
@@ -41,6 +42,16 @@ class MemoryEntry:
         """Return whether any worker may claim the document."""
         due_at = self.document.due_at
         return due_at is not None and due_at <= now
+
+    def is_claimable(self, now: float) -> bool:
+        """Return whether any worker may claim the document, and nobody holds it."""
+        return self.is_due(now) and not self.document.is_closed and not self.is_leased(now)
+
+    @property
+    def claimable_at(self) -> float:
+        """Time from which any worker may claim the document, unless the lease is extended."""
+        due_at = inf if self.document.due_at is None else self.document.due_at
+        return due_at if self.lease is None else max(due_at, self.lease.expires_at)
 
     def read(self, now: float, *, with_body: bool = True) -> StoredDocument:
         """Return the document as it stands."""

@@ -16,7 +16,7 @@ from tactician.conversation import ChatUser
 from tactician.mesh import Mesh, Node
 from tactician.notifications.webhooks import create_webhook_secret, sign_webhook
 from tactician.serve import Person
-from tactician.testing import ScriptedModel
+from tactician.testing import FakeClock, ScriptedModel
 from tests.serve.api.serving import Json, served, until
 
 ANNA, BERT, CARL = "anna-has-a-secret", "bert-has-a-secret", "carl-has-a-secret"
@@ -148,6 +148,28 @@ async def test_refusals_have_statuses(mesh: Mesh, kitchen: Kitchen) -> None:
     assert int(full.headers["retry-after"]) >= 1
     assert refused == {"sing": 404, "secret": 403}
     assert bad.status_code == 422
+
+
+async def test_work_that_must_meet_its_deadline_is_refused_when_the_node_expects_to_miss_it() -> None:
+    clock, kitchen = FakeClock(), Kitchen()
+    async with Mesh("memory://work-deadline", name="serve", clock=clock) as mesh:
+        node = Node("kitchen", Platform(ScriptedModel(), store=MemoryStore(), clock=clock), mesh, max_concurrent=1)
+        node.offer(runnable(kitchen.prepare), name="prepare-meal")
+        async with node, served(create_desk(), mesh=mesh) as client:
+            measured = (await ask(client)).json()
+            await wait_for(client, measured["id"], "running")
+            clock.advance(60)
+            kitchen.may_end.set()
+            await wait_for(client, measured["id"], "completed")
+            answers = [
+                await ask(client, seconds=30, must_meet_deadline=True),
+                await ask(client, seconds=30),
+                await ask(client, seconds=600, must_meet_deadline=True),
+                await ask(client, must_meet_deadline=True),
+            ]
+
+    assert [answer.status_code for answer in answers] == [503, 202, 202, 422]
+    assert "cannot meet the deadline" in answers[0].json()["error"]["message"]
 
 
 async def test_the_reply_is_posted_to_a_webhook(mesh: Mesh, kitchen: Kitchen) -> None:

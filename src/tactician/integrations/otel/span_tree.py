@@ -23,10 +23,12 @@ from tactician.events.spans import OpenSpan, OpenSpans
 from tactician.frozen import frozen
 from tactician.integrations.otel.attributes import Attributes, write_content
 from tactician.integrations.otel.conventions import ERROR_TYPE
+from tactician.runs.context.telemetry import join_trace, split_trace
 
 _OPEN: Final = create_key("tactician-open-span")
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
 _HEADER: Final = "traceparent"
+_STATE: Final = "tracestate"
 _MOST_RESTING: Final = 10_000
 
 
@@ -154,7 +156,7 @@ class SpanTree:
         parent = opening.trace_parent or rested
         if parent is None:
             return context, []
-        going_on = _PROPAGATOR.extract({_HEADER: parent}, context)
+        going_on = _PROPAGATOR.extract(dict(zip((_HEADER, _STATE), split_trace(parent), strict=True)), context)
         theirs, ours = (get_current_span(each).get_span_context() for each in (going_on, context))
         if not ours.is_valid or theirs.trace_id == ours.trace_id:
             return (context if ours.is_valid else going_on), []
@@ -171,7 +173,7 @@ _runs: Final[WeakValueDictionary[str, TracedSpan]] = WeakValueDictionary()
 
 
 def find_run_trace(run_id: str) -> str | None:
-    """Return the trace context of a run as a `traceparent`, or the running code's, if the run has no span."""
+    """Return the trace context of a run, or the running code's, if the run has no span."""
     begun = _runs.get(run_id)
     return _format_trace_parent(get_current() if begun is None or begun.is_ended else begun.inside)
 
@@ -179,7 +181,7 @@ def find_run_trace(run_id: str) -> str | None:
 def _format_trace_parent(context: Context) -> str | None:
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier, context)
-    return carrier.get(_HEADER)
+    return join_trace(carrier.get(_HEADER), carrier.get(_STATE))
 
 
 def _to_nanoseconds(seconds: float) -> int:

@@ -22,7 +22,7 @@ from tactician.mesh.connection import MeshConnection
 from tactician.mesh.events import RequestCompleted, RequestProgressed, RequestSent
 from tactician.mesh.messages.message import ModelUsage
 from tactician.mesh.messages.replies import MeshReply, ProgressReport
-from tactician.mesh.messages.requests import MeshRequest
+from tactician.mesh.messages.requests import Caching, MeshRequest
 from tactician.mesh.transports.transport import TransportError
 from tactician.runs import PendingRequest, RunContext, RunError, RunResult
 from tactician.runs.outcomes.suspension import Response, Withdrawal
@@ -174,6 +174,7 @@ class MeshChannel:
             deadline=None if options.deadline is None else sent_at + options.deadline.total_seconds(),
             must_meet_deadline=options.must_meet_deadline or None,
             version=options.version,
+            caching=None if (age := options.max_age) is None else Caching.of(age, options.cache_key),
             reply_to=self._queue or self._mesh.reply_queue,
             sent_at=sent_at,
         )

@@ -204,6 +204,8 @@ class Dispatch:
         if target.realm == self._mesh.realm:
             return request
         hidden = {"user", "budget"} - self._options.share
+        if "user" in hidden:  # else a reply for one user could be taken for another
+            hidden.add("caching")
         return request.model_copy(update=dict.fromkeys(hidden))
 
     def _find_traced(self, target: Target) -> RunContext | None:

@@ -10,6 +10,7 @@ from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
 from tactician.mesh.calls.policies import ACCEPT_WITHIN, MESH_BREAKER, Choice, Retries, StickyChoice
 from tactician.mesh.messages.message import Priority
+from tactician.mesh.messages.requests import MAX_KEY
 from tactician.resilience.circuit_breaker import CircuitBreakerPolicy
 from tactician.runs import Runnable
 from tactician.suggestions import did_you_mean
@@ -76,6 +77,8 @@ class MeshCallOptions:
             raise ConfigurationError(
                 f"choose is {self.choose!r}; write 'soonest', 'round_robin', 'cheapest' or sticky('field')"
             )
+        if self.cache_key is not None and len(self.cache_key) > MAX_KEY:
+            raise ConfigurationError(f"cache_key has {len(self.cache_key):,} characters, and {MAX_KEY} are allowed")
         if self.fallback is not None and not isinstance(self.fallback, str) and not hasattr(self.fallback, "run"):
             raise ConfigurationError(f"fallback is {self.fallback!r}; write a text, or pass a Runnable")
         if unknown := sorted(set(self.share) - SHARED):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import Final
 
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
@@ -15,10 +14,9 @@ from tactician.mesh.calls.options import MeshCallOptions
 from tactician.mesh.calls.requester import to_json
 from tactician.mesh.connection import MeshConnection
 from tactician.mesh.events import ReplyReused
+from tactician.mesh.retention import REPLIES, prune_replies
 from tactician.runs import ChatUser, Input, RunContext
 from tactician.stores.document import StoredDocument
-
-_REPLIES: Final = "mesh-replies"
 
 
 @frozen
@@ -51,6 +49,7 @@ class ReplyCache:
         self._options = options
         self._max_age = options.max_age.total_seconds()
         self._context = context
+        self._mesh = mesh
         self._clock = mesh.clock
         self._realm = mesh.realm
 
@@ -58,7 +57,7 @@ class ReplyCache:
         """Return an earlier reply, unless no reply is kept, it is too old, or the request was sent already."""
         if self._context.checkpoint is not None and self._context.checkpoint.data.get("task"):
             return None
-        document = await self._store.load(_REPLIES, self._name(input))
+        document = await self._store.load(REPLIES, self._name(input))
         if document is None:
             return None
         saved = json.loads(document.text)
@@ -71,9 +70,9 @@ class ReplyCache:
         """Keep a reply in place of an earlier one."""
         name = self._name(input)
         body = json.dumps({"output": to_jsonable_python(output), "at": self._clock.time()})
-        earlier = await self._store.load(_REPLIES, name)
+        earlier = await self._store.load(REPLIES, name)
         document = StoredDocument(
-            collection=_REPLIES,
+            collection=REPLIES,
             id=name,
             name=self._capability,
             body=body,
@@ -84,6 +83,7 @@ class ReplyCache:
             await self._store.save(document)
         except DocumentConflictError:
             return  # another call has kept its reply
+        await prune_replies(self._mesh, self._store)
 
     def _name(self, input: Input) -> str:
         """Return the key: who asks whom for what, and the caller's key or the input."""

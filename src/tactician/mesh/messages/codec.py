@@ -21,6 +21,7 @@ from tactician.mesh.messages.message import MAX_BYTES, QUEUED_WINDOW, MeshMessag
 from tactician.mesh.messages.replies import MeshReply, ProgressReport, RequestAcceptance, StatusReport
 from tactician.mesh.messages.requests import Cancellation, MeshRequest, StatusQuery
 from tactician.mesh.messages.signing import MessageSigner
+from tactician.runs.context.telemetry import join_trace
 
 M = TypeVar("M", bound=MeshMessage)
 VERSION: Final = "v1"
@@ -72,6 +73,11 @@ class Envelope:
     message: MeshMessage
     trace_parent: str | None = None
     trace_state: str | None = None
+
+    @property
+    def trace(self) -> str | None:
+        """Trace context as runs keep it, with the state."""
+        return join_trace(self.trace_parent, self.trace_state)
 
 
 class MessageCodec:

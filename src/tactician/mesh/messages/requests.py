@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
@@ -9,6 +10,8 @@ from pydantic import Field, JsonValue, StringConstraints
 from tactician.mesh.messages.message import Amount, Count, MeshMessage, MessagePart, Moment, Name, Priority, Text
 from tactician.runs import ChatUser
 
+MAX_KEY: Final = 300
+"""Length of the longest key of a reply."""
 MAX_HOPS: Final = 8
 """Number of nodes that a request may pass through."""
 
@@ -78,7 +81,7 @@ class BudgetLeft(MessagePart):
 
 
 class Caching(MessagePart):
-    """Use of an earlier reply.
+    """Use of an earlier reply, which the provider has given to the same caller for the same user.
 
     Attributes:
         max_age: seconds for which a reply may be used again.
@@ -86,7 +89,12 @@ class Caching(MessagePart):
     """
 
     max_age: Amount
-    key: Annotated[str, StringConstraints(max_length=300)] | None = None
+    key: Annotated[str, StringConstraints(max_length=MAX_KEY)] | None = None
+
+    @classmethod
+    def of(cls, max_age: timedelta, key: str | None) -> Caching:
+        """Return the use of a reply that is not older than a time."""
+        return cls(max_age=max_age.total_seconds(), key=key)
 
 
 class RequestUser(MessagePart):

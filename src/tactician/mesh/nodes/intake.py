@@ -129,12 +129,15 @@ class Intake:
             self._reporter.emit_answer(request, rejection.reason)
             await self._reject(request.id, request.reply_to, rejection)
             return None
+        if earlier is None and (reply := await self._ledger.find_reply(request, self._clock.time())) is not None:
+            await self._reporter.repeat(await self._ledger.add(request, envelope.trace, self._clock.time()), reply)
+            return None
         try:
             value = await self._mesh.values.unpack(request.input, request.input_reference)
         except RequestRejectedError as error:
             await self._reject(request.id, request.reply_to, RequestRejection(reason="too_large", message=str(error)))
             return None
-        await self._begin(request, value, envelope.trace_parent)
+        await self._begin(request, value, envelope.trace)
         return key
 
     async def take_own(self, request: MeshRequest, is_free: Callable[[], Awaitable[bool]]) -> bool:

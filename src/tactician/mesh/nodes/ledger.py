@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from hashlib import sha256
 from typing import Final
 
 from tactician.errors import DocumentConflictError
@@ -14,6 +15,8 @@ from tactician.mesh.retention import REQUESTS
 from tactician.stores import DocumentStore
 from tactician.stores.document import Lease, StoredDocument
 
+_LAST: Final = 10
+"""Number of earlier requests of which a reply is taken; others have failed."""
 _LOOK_AGAIN: Final = 30.0
 """Seconds after which an instance looks whether a request was forgotten by the instance that has accepted it."""
 
@@ -55,6 +58,7 @@ class RequestLedger:
         document = StoredDocument(
             collection=REQUESTS,
             id=self._name(request.run_key),
+            parent_id=_name_work(request),
             name=self._node,
             status="open",
             body=json.dumps(fields),
@@ -72,6 +76,19 @@ class RequestLedger:
         """Return the entry of a request, or `None`."""
         document = await self._store.load(REQUESTS, self._name(run_key))
         return None if document is None else _read(document)
+
+    async def find_reply(self, request: MeshRequest, now: float) -> MeshReply | None:
+        """Return an earlier reply to the same caller, for the same user, that a request takes in place of new work."""
+        if request.caching is None or (work := _name_work(request)) is None:
+            return None
+        documents = await self._store.find(
+            REQUESTS, statuses=["closed"], names=[self._node], parent_id=work, newest_first=True, limit=_LAST
+        )
+        for entry in map(_read, documents):
+            is_new = now - entry.accepted_at <= request.caching.max_age
+            if is_new and entry.reply is not None and entry.reply.status == "completed":
+                return entry.reply.model_copy(update={"request_id": request.id, "usage": (), "duration": 0.0})
+        return None
 
     async def readdress(self, entry: LedgerEntry, request: MeshRequest) -> None:
         """Note that the caller, who has sent the request again, waits at another address."""
@@ -105,6 +122,17 @@ class RequestLedger:
 
     def _name(self, run_key: str) -> str:
         return f"{self._node}:{run_key}"
+
+
+def _name_work(request: MeshRequest) -> str | None:
+    """Return what requests have in common that take the same reply; `None` for a request that wants new work."""
+    caching = request.caching
+    if caching is None or (caching.key is None and request.input_reference is not None):
+        return None
+    user = None if request.user is None else request.user.id
+    key = [request.input] if caching.key is None else caching.key
+    parts = [request.realm, request.sender, user, request.capability, request.version, key]
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def _dump(message: MeshRequest | MeshReply) -> object:

@@ -78,16 +78,27 @@ class RunReporter:
             return False
         reply = await self._create_reply(entry, record)
         try:
-            await self._delivery.deliver(entry.request, reply, record.header.trace_parent)
+            await self._answer(entry, reply, record.header.trace_parent)
         except TransportError as error:
             _logger.warning("%s: the reply to %s is sent later: %s", self._node, entry.request.id, error)
             return False
-        await self._ledger.close(entry, reply)
         if all(used.cost is not None for used in reply.usage):
             self._load.note_cost(entry.request.capability, sum(used.cost or 0.0 for used in reply.usage))
-        self.emit_answer(entry.request, reply.status)
         self._error_types.pop(run_key, None)
         return True
+
+    async def repeat(self, entry: LedgerEntry, reply: MeshReply) -> None:
+        """Send an earlier reply to a request that takes it.
+
+        Raises:
+            TransportError: when the broker does not answer.
+        """
+        await self._answer(entry, reply, entry.trace_parent)
+
+    async def _answer(self, entry: LedgerEntry, reply: MeshReply, trace_parent: str | None) -> None:
+        await self._delivery.deliver(entry.request, reply, trace_parent)
+        await self._ledger.close(entry, reply)
+        self.emit_answer(entry.request, reply.status)
 
     def emit_answer(self, request: MeshRequest, outcome: str) -> None:
         """Tell the listeners of the platform how a request ended: with its status, or the reason of a refusal."""

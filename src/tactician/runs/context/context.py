@@ -82,7 +82,8 @@ class RunContext:
         pace: how fast tools may be called; as fast as they are, when `None`.
         trace: what the requests of the run belong to, where nobody inside it says otherwise.
         root_id: the id of the outermost run.
-        trace_parent: W3C trace context of the program that asked for the run; it is kept with the run.
+        trace_parent: W3C trace context of the program that asked for the run; it is kept with the run. It is the
+            `traceparent`, and after a space the `tracestate`, if any.
         checkpoint: what the run has done so far; `None` outside of runs.
         responses: the answers to the requests of a run that is resumed, by the ids of these.
         model: name of the model that takes the place of all others, for the run and all runs inside it.

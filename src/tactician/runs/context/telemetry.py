@@ -43,10 +43,21 @@ def start_telemetry() -> None:
 
 
 def set_trace_source(source: TraceSource) -> None:
-    """Set the function that returns the `traceparent` of a run, or of the code that runs, if the run has none yet."""
+    """Set the function that returns the trace context of a run, or of the code that runs, if the run has none yet."""
     _sources[:] = [source]
 
 
 def find_trace_parent(run_id: str) -> str | None:
     """Return the trace context with which a run can continue elsewhere; `None` when nobody traces."""
     return _sources[0](run_id) if _sources else None
+
+
+def join_trace(parent: str | None, state: str | None) -> str | None:
+    """Return a trace context as runs keep it: the `traceparent`, and after a space the `tracestate`, if any."""
+    return f"{parent} {state}" if parent and state else parent
+
+
+def split_trace(context: str) -> tuple[str, str]:
+    """Return the `traceparent` and the `tracestate` of a trace context; the second is empty if it has none."""
+    parent, _, state = context.partition(" ")
+    return parent, state

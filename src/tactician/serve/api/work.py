@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
 from tactician.events.event import new_id
 from tactician.mesh import Delivery, Priority
@@ -41,6 +41,7 @@ class WorkForm(Form):
         node: name of the node; the soonest that offers the capability, by default.
         priority: rank among the requests that wait.
         seconds: time by which the reply is needed, from now.
+        must_meet_deadline: true to be refused at once when the node does not expect the reply in these seconds.
         version: version of the capability.
         webhook: address for the reply; without it, the status has the reply.
         idempotency_key: key of the request. With a key that was used before, the earlier request is the answer.
@@ -51,9 +52,16 @@ class WorkForm(Form):
     node: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     priority: Literal["CRITICAL", "HIGH", "NORMAL", "LOW"] = "NORMAL"
     seconds: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
+    must_meet_deadline: bool = False
     version: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     webhook: ReplyHookForm | None = None
     idempotency_key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+
+    @model_validator(mode="after")
+    def _check_deadline(self) -> WorkForm:
+        if self.must_meet_deadline and self.seconds is None:
+            raise ValueError("must_meet_deadline needs seconds, the time by which the reply is needed")
+        return self
 
 
 class WorkStatusForm(Form):
@@ -108,6 +116,7 @@ class WorkDesk:
             delivery=deliver,
             priority=Priority[form.priority],
             version=form.version,
+            must_meet_deadline=form.must_meet_deadline,
             deadline=None if form.seconds is None else self._requests.clock.time() + form.seconds,
         )
         return WorkStatusForm(
