@@ -51,3 +51,24 @@ async def test_the_node_takes_its_earlier_reply_for_a_caller_that_has_lost_its_o
     assert users == ["Rome 5", "Rome 6", "Rome 5"]
     assert keyed == ["Rome 7", "Rome 7"]
     assert too_old == "Rome 8"
+
+
+async def test_a_request_without_its_user_in_another_realm_takes_no_reply_for_another_user() -> None:
+    url = "memory://earlier-replies-realms"
+
+    @runnable
+    async def show_bill(guest: str) -> str:
+        return f"the bill of {guest}"
+
+    async def ask(user: str, share: frozenset[str]) -> object:
+        context = Platform(ScriptedModel()).context().inside({ChatUser: ChatUser(user)})
+        async with Mesh(url, name="desk", realm="downtown") as mesh:
+            task = mesh.task("show_bill", on="airport/bar", max_age=timedelta(hours=1), cache_key="bill", share=share)
+            return (await task.run(user, context=context)).output
+
+    bar = Node("bar", Platform(ScriptedModel(), store=MemoryStore()), Mesh(url, realm="airport"), shareable=True)
+    bar.offer(show_bill)
+    async with bar:
+        hidden = [await ask(user, frozenset()) for user in ("anna", "bert")]
+        shared = [await ask(user, frozenset({"user"})) for user in ("anna", "bert")]
+    assert hidden == shared == ["the bill of anna", "the bill of bert"]
