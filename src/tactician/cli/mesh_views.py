@@ -47,9 +47,9 @@ def describe_nodes(cards: list[NodeCard]) -> Iterator[str]:
     for card in cards:
         yield f"{card.node}  {card.state}  {card.running} running, {card.queue_depth} waiting  realm {card.realm}"
         for capability in card.capabilities:
-            tags = f"  [{', '.join(capability.tags)}]" if capability.tags else ""
-            version = f"  version {capability.version}" if capability.version else ""
-            yield shorten(f"  {capability.name}  ({capability.kind}){version}{tags}", 200)
+            tags = f"  [{shorten(', '.join(capability.tags))}]" if capability.tags else ""
+            version = f"  version {shorten(capability.version)}" if capability.version else ""
+            yield f"  {shorten(capability.name)}  ({capability.kind}){version}{tags}"
 
 
 def describe_topology(cards: list[NodeCard]) -> Iterator[str]:
