@@ -8,6 +8,7 @@ from pydantic_evals import Case, Dataset
 from pydantic_evals.evaluators import EqualsExpected
 
 from tactician import Agent
+from tactician.llm import ModelPrice, ModelRequest, ModelResponse, Usage
 from tactician.testing import ScriptedModel
 
 SUMS = {"1+1": "2", "2+2": "4", "3+3": "6"}
@@ -19,9 +20,18 @@ def sums(expected: Mapping[str, str] = SUMS) -> Dataset[str, str, None]:
     return Dataset(name="sums", cases=cases, evaluators=[EqualsExpected()])
 
 
-def calculator(answers: Mapping[str, str] = SUMS) -> tuple[Agent, ScriptedModel]:
+class DearModel(ScriptedModel):
+    """Model whose every answer costs a dollar."""
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        response = await super().generate(request)
+        price = ModelPrice(1.0, 0.0)
+        return ModelResponse(response.message, Usage(1_000_000, 0, requests=1, model="dear:model", price=price))
+
+
+def calculator(answers: Mapping[str, str] = SUMS, model: ScriptedModel | None = None) -> tuple[Agent, ScriptedModel]:
     """Return an agent that gives these answers, and its model."""
-    model = ScriptedModel()
+    model = model or ScriptedModel()
     for text, result in answers.items():
         model.when(prompt_contains=text).reply(result)
     return Agent("Calculator", model=model), model

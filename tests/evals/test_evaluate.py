@@ -35,9 +35,8 @@ from tactician import (
 )
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.evals import EvalContext, EvalReport, TrialSeed, evaluate, evaluate_sync
-from tactician.llm import ModelPrice, ModelRequest, ModelResponse, Usage
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
-from tests.evals.support import SUMS, calculator, sums
+from tests.evals.support import SUMS, DearModel, calculator, sums
 from tests.support.effort import EFFORT
 
 
@@ -118,19 +117,8 @@ async def test_no_more_cases_run_at_once_than_asked() -> None:
     assert most == 3
 
 
-class Dear(ScriptedModel):
-    """Model whose every answer costs a dollar."""
-
-    async def generate(self, request: ModelRequest) -> ModelResponse:
-        response = await super().generate(request)
-        price = ModelPrice(1.0, 0.0)
-        return ModelResponse(response.message, Usage(1_000_000, 0, requests=1, model="dear:model", price=price))
-
-
 async def test_a_budget_ends_the_evaluation_with_the_cases_that_ended(tmp_path: Path) -> None:
-    model = Dear()
-    model.when().reply("2")
-    agent = Agent("Dear", model=model)
+    agent, _ = calculator(model=DearModel())
     async with Platform(store=SqliteStore(tmp_path / "runs.db")) as platform:
         report = await evaluate(sums(), agent, budget=Budget(cost=2.0), max_parallel=1, platform=platform, id="dear")
         assert [entry.cost for entry in report.entries] == [1.0, 1.0]
