@@ -297,9 +297,14 @@ async def test_a_judge_votes_gives_reasons_and_says_how_far_its_votes_agree() ->
 
 
 async def test_each_vote_of_a_judge_has_a_seed_of_its_own() -> None:
+    @runnable
+    async def echo(text: str) -> str:
+        return text
+
     model = ScriptedModel(*[{"reason": "fine", "passed": True}] * 3)
     dataset = Dataset(name="one", cases=[Case(inputs="go")], evaluators=[Judge("Polite.", model=model, votes=3)])
-    await evaluate(dataset, runnable(str.upper), seed=7)
+    report = await evaluate(dataset, echo, seed=7)
+    assert not report.failures
     assert len({call.options.seed for call in model.calls} - {None}) == 3
 
 
