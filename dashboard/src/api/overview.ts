@@ -3,7 +3,7 @@
 import { get } from "./client";
 import type { RequestForm } from "./types";
 
-export type Right = "see" | "start" | "answer";
+export type Right = "see" | "start" | "answer" | "direct";
 
 export interface MeForm {
   name: string;

@@ -13,9 +13,11 @@ import { type Tab, Tabs } from "../components/tabs";
 import { formatCost, formatCount, formatDuration, formatFullTime, formatTime } from "../lib/format";
 import { replaceAddress } from "../address";
 import { linkTo, type ViewProps } from "../links";
+import { mayI } from "../state/me";
 import { findRoots, findSpan } from "../state/restored-spans";
 import { hasEnded, RunPage } from "../state/run-page";
 import { Blackboard } from "./run/blackboard";
+import { Changes, listChanges } from "./run/changes";
 import { Conversations, listConversations } from "./run/conversations";
 import { EventLog } from "./run/event-log";
 import { PlanPanel } from "./run/plan";
@@ -113,6 +115,7 @@ function RunActions({ page, run }: { page: RunPage; run: RunForm }) {
       isBusy.value = false;
     }
   };
+  if (!mayI("start")) return null;
   const canResume = run.was_interrupted || run.status === "stuck" || run.status === "paused";
   return (
     <>
@@ -157,9 +160,11 @@ interface RunTabsProps {
 function RunTabs({ page, details, tab, onChoose }: RunTabsProps) {
   void page.version.value;
   const { trace } = page;
+  const changes = listChanges(page).length;
   const tabs: Tab[] = [
     { key: "overview", label: "Overview" },
     { key: "conversations", label: "Conversations", count: listConversations(page).length },
+    ...(changes > 0 ? [{ key: "changes", label: "Changes", count: changes }] : []),
     { key: "blackboard", label: "Blackboard", count: details.objects.length },
     { key: "usage", label: "Tokens and cost" },
     { key: "problems", label: "Problems", count: trace.troubles.length, tone: "bad" },
@@ -170,6 +175,7 @@ function RunTabs({ page, details, tab, onChoose }: RunTabsProps) {
     <Tabs label="Parts of the run" tabs={tabs} chosen={chosen} onChoose={onChoose}>
       {chosen === "overview" && <Overview page={page} details={details} />}
       {chosen === "conversations" && <Conversations page={page} />}
+      {chosen === "changes" && <Changes page={page} />}
       {chosen === "blackboard" && <Blackboard details={details} />}
       {chosen === "usage" && <UsageByModel details={details} />}
       {chosen === "problems" && <Problems page={page} />}

@@ -11,10 +11,12 @@ import { ProblemNote } from "../../components/empty";
 import { submitByKey } from "../../lib/keys";
 import { replaceAddress } from "../../address";
 import { linkTo } from "../../links";
+import { mayI } from "../../state/me";
 import { Refresh } from "../../state/refresh";
 import { field } from "../../state/span-events";
 import { MessageView, partsOf, RoleName } from "../run/messages";
 import { addressOfChat, ChatList } from "./chat-list";
+import { NoStart } from "./start";
 
 /** Milliseconds between two looks at a run that waits for a person. */
 const LOOK = 1500;
@@ -130,21 +132,25 @@ function Chat({ agent, id }: { agent: AgentForm; id: string }) {
         </p>
       )}
       <ProblemNote message={failure.value || problem.value} />
-      <form class="chat-form" onSubmit={submit} onKeyDown={submitByKey}>
-        <label class="visually-hidden" for="chat-text">
-          Message
-        </label>
-        <input
-          id="chat-text"
-          autocomplete="off"
-          placeholder={`Message to ${agent.name}`}
-          value={text}
-          onInput={(event) => (text.value = event.currentTarget.value)}
-        />
-        <button class="button primary" type="submit" disabled={partial.value !== null}>
-          Send
-        </button>
-      </form>
+      {mayI("start") ? (
+        <form class="chat-form" onSubmit={submit} onKeyDown={submitByKey}>
+          <label class="visually-hidden" for="chat-text">
+            Message
+          </label>
+          <input
+            id="chat-text"
+            autocomplete="off"
+            placeholder={`Message to ${agent.name}`}
+            value={text}
+            onInput={(event) => (text.value = event.currentTarget.value)}
+          />
+          <button class="button primary" type="submit" disabled={partial.value !== null}>
+            Send
+          </button>
+        </form>
+      ) : (
+        <NoStart />
+      )}
     </div>
   );
 }

@@ -10,11 +10,25 @@ import { SchemaForm } from "../../components/schema-form";
 import { submitByKey } from "../../lib/keys";
 import { navigate } from "../../address";
 import { linkTo } from "../../links";
+import { mayI } from "../../state/me";
 import { noteRun } from "../../state/runs";
 
 const TEXT = "text";
 
 export function StartForm({ agent }: { agent: AgentForm }) {
+  return mayI("start") ? <Start agent={agent} /> : <NoStart />;
+}
+
+/** What a person reads who may see an agent, and not start it. */
+export function NoStart() {
+  return (
+    <p role="note" class="muted">
+      Only people with the right “start” may start runs.
+    </p>
+  );
+}
+
+function Start({ agent }: { agent: AgentForm }) {
   const inputs = agent.inputs.filter((input) => input.type !== "UserInput" || !agent.takes_text);
   const choices = [...(agent.takes_text ? [TEXT] : []), ...inputs.map((input) => input.type)];
   const chosen = useSignal(choices[0] ?? TEXT);
