@@ -112,7 +112,10 @@ class Thinker:
         return await ai.generate_text(asked.content)
 
 
-@pytest.mark.parametrize("asked", [Agent("Calculator"), Thinker(), Ensemble("Office", [Task("Add")])], ids=repr)
+EACH_KIND = [Agent("Calculator"), Thinker(), Ensemble("Office", [Task("Add")])]
+
+
+@pytest.mark.parametrize("asked", EACH_KIND, ids=lambda asked: type(asked).__name__)
 async def test_models_get_the_seed_that_was_given_each_run_its_own(asked: object) -> None:
     async def list_seeds(seed: int | None) -> list[int | None]:
         _, model = calculator()
