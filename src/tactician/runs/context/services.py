@@ -29,7 +29,7 @@ class ModelFilter:
 
     Attributes:
         wrap: returns the model to call in the place of a model.
-        options: options of all calls, which those of an agent override.
+        options: options of all calls; an agent with such options of its own keeps them.
     """
 
     wrap: Callable[[LanguageModel], LanguageModel]
