@@ -280,7 +280,7 @@ async def add(text: str) -> str:
 
 async def main():
     async with Platform(store=SqliteStore(sys.argv[1])) as platform:
-        platform.services.find(LeaseTime).seconds = 0.2
+        platform.services.find(LeaseTime).seconds = 2.0
         report = await evaluate(sums(), add, platform=platform, id="nightly", max_parallel=1)
         print(report.is_complete, report.list_scores("EqualsExpected"))
 
