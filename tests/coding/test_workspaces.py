@@ -200,7 +200,7 @@ async def test_a_hostile_repository_runs_nothing(tmp_path: Path, repo: Path, sta
 
 
 async def test_what_cannot_be_opened_says_why(tmp_path: Path, repo: Path, state: Path) -> None:
-    with pytest.raises(WorkspaceError, match="not a git repository"):
+    with pytest.raises(WorkspaceError, match="in no git repository"):
         Workspace.worktree(tmp_path, folder=state).open()
     with pytest.raises(WorkspaceError, match="no commit 'v9'"):
         Workspace.worktree(repo, base="v9", folder=state).open()

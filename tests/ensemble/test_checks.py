@@ -69,6 +69,24 @@ class TestMembership:
         assert result.raw == "a"
         assert [record.getMessage() for record in caplog.records] == ["E: the agent 'Idle' is used by no task"]
 
+    async def test_a_task_that_lost_its_predecessor_to_the_context_of_another_is_told(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        find, write = Task("Find", handler=lambda _: "x"), Task("Write", handler=lambda _: "y")
+        publish = Task("Publish", context=[write], handler=lambda _: "z")
+        with caplog.at_level(logging.WARNING, logger="tactician"):
+            await Ensemble("Meant", [find, write, publish], workflow=Workflow.PARALLEL).run({})
+            await Ensemble("Joined", [find, write, Task("J", context=[find, write], handler=lambda _: "j")]).run({})
+            apart = Task("Log", context=[], handler=lambda _: "l")
+            await Ensemble("Apart", [write, publish, apart]).run({})
+            assert caplog.records == []
+            await Ensemble("E", [find, write, publish]).run({})
+        (record,) = caplog.records
+        assert record.getMessage().startswith(
+            "E: another task names a `context`, so the tasks run in parallel, and the"
+        )
+        assert "task 'Find' reads no output" in record.getMessage()
+
     async def test_without_agents_they_are_taken_from_the_tasks(self) -> None:
         assert (await Ensemble("E", [Task("Write", agent=says("Writer", "a"))]).run(context=over())).raw == "a"
 

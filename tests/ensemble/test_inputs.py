@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import BaseModel
 
-from tactician import Agent, Ensemble, RunResult, RunStatus, Task, Workflow
+from tactician import Agent, Ensemble, Loop, RunResult, RunStatus, Task, Workflow
+from tactician.ensemble import TaskInput
 from tactician.llm import UserMessage
 from tactician.llm.model_sources import as_model_source
 from tactician.runs import Input, RunContext, Services
@@ -53,6 +54,29 @@ class TestInput:
     async def test_a_handler_gets_the_text_of_the_first_tasks_too(self) -> None:
         result = await Ensemble("E", [Task("x", handler=lambda task: task.text[::-1])]).run("frogs", context=over())
         assert result.raw == "sgorf"
+
+    async def test_a_handler_gets_the_text_that_a_template_names_and_prompts_have_it_once(self) -> None:
+        seen: list[TaskInput] = []
+
+        def note(task: TaskInput) -> str:
+            seen.append(task)
+            return "noted"
+
+        writer = says("Writer", "done")
+        loop = Loop([Task("Polish", handler=note)], max_iterations=1)
+        ensemble = Ensemble(
+            "E",
+            [
+                Task("Outline", handler=note),
+                Ensemble("I", [Task("Sort", handler=note)]),
+                loop,
+                Task("On {input}", agent=writer),
+            ],
+            workflow=Workflow.PARALLEL,
+        )
+        await ensemble.run("frogs", context=over())
+        assert [task.text for task in seen] == ["frogs"] * 3
+        assert prompt_of(script_of(writer)) == "## Task\n\nOn frogs"
 
 
 class TestPrompt:

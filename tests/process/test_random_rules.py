@@ -407,7 +407,11 @@ async def run_agent(seed: int) -> None:
         return work
 
     work = [tool(needs_approval=random.random() < 0.2)(make(name)) for name in NAMES]
-    agent = Agent("Worker", model=RandomModel(random), tools=work, rules=book, parallel_tools=is_parallel)
+    try:
+        agent = Agent("Worker", model=RandomModel(random), tools=work, rules=book, parallel_tools=is_parallel)
+    except DeclarationError as error:
+        assert "contradict each other" in str(error)
+        return
     store, is_answered = random.choice([MemoryStore, JsonStore])(), True
 
     def open_platform() -> Platform:

@@ -254,8 +254,8 @@ class Ensemble(EnsembleRunnable[T_co]):
         return self._begin(replace(environment, input=shown, first_ids=first_ids), context)
 
     def _show(self, input: EnsembleInput) -> EnsembleInput:
-        """Return the input as the tasks see it: text that a template names stands nowhere else."""
-        return EnsembleInput(input.values) if input.text and self._structure.names_text else input
+        """Return the input as the tasks see it: text that a template names stands in no other prompt."""
+        return replace(input, shows_text=False) if input.text and self._structure.names_text else input
 
     def _begin(self, environment: TaskEnvironment, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
         if self.context_format is not None:

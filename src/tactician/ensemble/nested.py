@@ -129,7 +129,7 @@ class _NestedRunnable(BaseRunnable[object]):
         assert isinstance(input, TaskInput)
         entry = select_entry(self._nested, None, input)
         outputs_by_task = index_outputs(input.context_outputs)
-        ensemble_input = EnsembleInput(input.values, input.text)
+        ensemble_input = EnsembleInput(input.values, input.text, input.shows_text)
         environment = TaskEnvironment(
             ensemble_input,
             entry=entry,

@@ -18,6 +18,7 @@ from tactician.ensemble.learning.recollection import LearningStores
 from tactician.ensemble.phases.drawing import draw_reviews
 from tactician.ensemble.phases.plan import PhasePlan
 from tactician.ensemble.tasks.task import Task
+from tactician.ensemble.tasks.workflows import Workflow
 from tactician.ensemble.values.inputs import TEXT_NAME
 from tactician.ensemble.work.assignment import Assignment, assign
 from tactician.ensemble.work.checks import (
@@ -26,6 +27,7 @@ from tactician.ensemble.work.checks import (
     find_structure_problems,
     list_part_templates,
     number_tasks,
+    warn_of_isolated_tasks,
     warn_of_unused_agents,
 )
 from tactician.ensemble.work.composite import NO_CASTING, Casting, Equipment, TaskTemplate, walk_tasks
@@ -219,6 +221,8 @@ class EnsembleStructure:
             yield from self.plan.find_problems(agents)
         else:
             yield from find_structure_problems(self.tasks, agents, workflow)
+            if self.arguments.given_workflow is None and workflow is Workflow.PARALLEL:
+                warn_of_isolated_tasks(name, self.tasks)
         for number, agent in enumerate(agents or ()):
             if all(task.agent is not agent for task in self.tasks):  # else it is checked with its task
                 yield from find_agent_problems(f"agents[{number}]", agent)

@@ -141,7 +141,7 @@ class TaskGroup(Composite[T_co], EnsembleRunnable[T_co]):
         outputs_by_task = index_outputs(task.context_outputs)
         entry = select_entry(self, names, task)
         return TaskEnvironment(
-            EnsembleInput(task.values, task.text),
+            EnsembleInput(task.values, task.text, task.shows_text),
             entry=entry,
             outcomes_by_task=outputs_by_task,
             earlier=task.earlier_outputs,

@@ -182,14 +182,14 @@ def _build_prompt(
     numbers = {job.task.id: number for number, job in enumerate(hierarchy.jobs, start=1)}
     tasks = "\n".join(_describe_task(job, numbers, environment.input) for job in hierarchy.jobs)
     workers = f"## Workers\n\n{describe_workers(hierarchy.workers)}" if hierarchy.is_given else ""
-    text, kind = environment.input.text, hierarchy.jobs[-1].task.output_type
+    given, kind = environment.input, hierarchy.jobs[-1].task.output_type
     sections = (
         *list_memory_sections(recalled.memory, context),
         *list_context_sections(environment.entry, context),
         workers,
         *list_note_sections(recalled.reflections),
         "" if revision is None else format_revision(revision),
-        f"## Input\n\n{text}" if text else "",
+        f"## Input\n\n{given.text}" if given.text and given.shows_text else "",
         f"## Tasks\n\n{tasks}",
         *list_format_sections(kind),
     )

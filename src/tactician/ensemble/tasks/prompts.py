@@ -45,7 +45,7 @@ def build_prompt(task: TaskInput, kind: TypeForm[object] | None, context: RunCon
         sections += list_note_sections(task.reflections)
     if task.revision is not None:
         sections.append(format_revision(task.revision))
-    if task.text:
+    if task.text and task.shows_text:
         sections.append(f"## Input\n\n{task.text}")
     sections.append(f"## Task\n\n{task.description}")
     if task.expected_output:

@@ -39,10 +39,12 @@ class EnsembleInput:
     Attributes:
         values: values for templates, by name.
         text: the text of the caller, when the input is not a mapping; it is `{input}` in templates.
+        shows_text: false when a template names the text, so that no other prompt has it.
     """
 
     values: Values
     text: str = ""
+    shows_text: bool = True
 
     @classmethod
     def create(cls, input: Input) -> EnsembleInput:

@@ -40,13 +40,14 @@ class TaskInput:
         expected_output: its expected output, with the templates filled in.
         context_outputs: the outputs of its context tasks, in the order in which the task names them.
         values: the values for templates with which the ensemble runs.
-        text: the text of the caller, for the first tasks of an ensemble whose templates do not name `{input}`.
+        text: the text of the caller, for the first tasks of an ensemble.
         revision: the feedback on the attempt before, and its output; `None` in the first attempt.
         earlier_outputs: what earlier iterations of the loop gave, as far as its memory goes; empty for a task with
             memory scopes, which recalls it from there.
         forgotten_outputs: what other earlier iterations gave, which the task does not recall.
         memory: the entries that the task has recalled, by memory scope.
         reflections: the reflections on earlier runs of the task, newest first.
+        shows_text: true when the prompt of the task has the text; false when a template names `{input}` instead.
     """
 
     task_id: str
@@ -60,3 +61,4 @@ class TaskInput:
     forgotten_outputs: tuple[TaskOutput, ...] = ()
     memory: Mapping[str, tuple[ScopeEntry, ...]] = field(default_factory=dict)
     reflections: tuple[TaskReflection, ...] = ()
+    shows_text: bool = True

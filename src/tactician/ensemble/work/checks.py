@@ -154,6 +154,19 @@ def warn_of_unused_agents(name: str, tasks: Sequence[Task], agents: Sequence[obj
             _logger.warning("%s: the agent %r is used by no task", name, name_agent(agent))
 
 
+def warn_of_isolated_tasks(name: str, tasks: Sequence[Task]) -> None:
+    """Log a warning for each task that reads no task and is read by none, although the contexts order the list."""
+    read = {other.id for task in tasks for other in task.named_context}
+    for task in tasks:
+        if task.context is None and task.id not in read:
+            _logger.warning(
+                "%s: another task names a `context`, so the tasks run in parallel, and the task %r reads no output. "
+                "Name its context, `context=[]` for none, or the workflow of the ensemble.",
+                name,
+                task.label,
+            )
+
+
 def _find_duplicates(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
     counts = Counter(task.id for task in tasks)
     for number, task in enumerate(tasks):

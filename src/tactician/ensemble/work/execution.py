@@ -67,6 +67,7 @@ class TaskRunner(TasksRun):
             self.revisions.get(plan.key),
             () if plan.job.task.memory else environment.earlier,
             environment.forgotten,
+            shows_text=environment.input.shows_text,
         )
         if execution.is_completed and (saved := execution.output) is not None:
             return restore_task(execution, saved)

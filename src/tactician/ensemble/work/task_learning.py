@@ -112,7 +112,8 @@ class TaskLearning:
 
     async def _recall(self, input: TaskInput) -> dict[str, tuple[ScopeEntry, ...]]:
         recalled = {}
-        query = f"{input.description}\n{input.text}".strip()[:_MOST_QUERY]
+        text = input.text if input.shows_text else ""
+        query = f"{input.description}\n{text}".strip()[:_MOST_QUERY]
         hidden = {_identify(self._create_entry(output).with_bounds()) for output in input.forgotten_outputs}
         for scope in self._task.memory:
             assert self._stores.memory is not None, "check() refuses scopes without a memory"

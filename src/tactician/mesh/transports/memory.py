@@ -45,13 +45,18 @@ class MemoryTransport(Transport):
     def __init__(self, name: str = "", clock: Clock = SYSTEM_CLOCK) -> None:
         self.label = f"memory://{name}"
         self._clock = clock
+        self._name = name
         self._broker = _BROKERS.setdefault(name, MemoryBroker()) if name else MemoryBroker()
 
     async def open(self) -> None:
-        """Do nothing: there are no connections."""
+        """Use the broker: it keeps what it has until the last transport that is open ends."""
+        self._broker.users += 1
 
     async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
+        """Forget the broker, unless others use it. A cycle of references must not keep it for later programs."""
+        self._broker.users -= 1
+        if not self._broker.users and _BROKERS.get(self._name) is self._broker:
+            del _BROKERS[self._name]
 
     async def send(self, queue: str, body: bytes) -> None:
         """Put a message into a queue."""
@@ -229,6 +234,7 @@ class MemoryBroker:
     """Queues, topics and claims of a program."""
 
     def __init__(self) -> None:
+        self.users = 0
         self.subscribers: list[tuple[str, asyncio.Queue[bytes]]] = []
         self.claims: dict[str, float] = {}
         self._queues: dict[str, MemoryQueue] = {}

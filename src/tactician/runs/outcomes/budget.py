@@ -27,7 +27,7 @@ _COUNTED = ("tokens", "turns", "actions")
 class Budget:
     """Limits of a run and everything inside it. `None` is no limit.
 
-    They are checked before each call of a model, and before each action of a process: what has begun is finished.
+    They are checked before each call of a model, each action of a process and each task: what has begun is finished.
 
     Attributes:
         cost: US dollars that may be spent, as far as prices are known.
