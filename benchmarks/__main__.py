@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks import calls, ensembles, families, imports, knowledge, mesh, planner, runs, steps, turns, waiting
+from benchmarks import calls, ensembles, evals, families, imports, knowledge, mesh, planner, runs, steps, turns, waiting
 from benchmarks.contenders import CALLERS, CONTENDERS, ENSEMBLES
 from benchmarks.environments import Environment, prepare
 from benchmarks.measures import progress
@@ -22,6 +22,7 @@ MEASURES: dict[str, tuple[Measure, tuple[str, ...]]] = {
     "runs": (runs.measure, CLIENTS),
     "calls": (calls.measure, tuple(dict.fromkeys(caller.environment for caller in CALLERS))),
     "ensembles": (ensembles.measure, tuple(dict.fromkeys(one.environment for one in ENSEMBLES))),
+    "evals": (evals.measure, ("evals",)),
     "imports": (imports.measure, CLIENTS),
     "turns": (turns.measure, ("tactician",)),
     "steps": (steps.measure, ("tactician",)),

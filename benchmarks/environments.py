@@ -27,6 +27,7 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "google-adk": ("google-adk>=2.0,<3", "litellm>=1.80,<2", "mcp>=1.0"),
     "openai-sdk": ("openai>=3.52,<4",),
     "anthropic-sdk": ("anthropic>=2.11,<3",),
+    "evals": ("--editable", f"{ROOT}[sql,evals]"),
     "knowledge": ("--editable", f"{ROOT}[rag,wordllama]"),
     "llama-index": (
         "llama-index-core>=0.14",

@@ -17,8 +17,10 @@ from pydantic_evals.evaluators import Evaluator, EvaluatorContext, ToolCorrectne
 
 from tactician import (
     Agent,
+    Ai,
     Budget,
     Ensemble,
+    LlmOptions,
     ParallelAgents,
     Platform,
     RouterAgent,
@@ -35,6 +37,7 @@ from tactician import (
 )
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.evals import EvalContext, EvalReport, TrialSeed, evaluate, evaluate_sync
+from tactician.evals.summaries import list_evaluations
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tests.evals.support import SUMS, DearModel, calculator, sums
 from tests.support.effort import EFFORT
@@ -99,6 +102,43 @@ async def test_repeats_have_names_seeds_and_metrics_of_their_own() -> None:
     again = [*seeds]
     await evaluate(sums({"1+1": "1+1"}), roll, repeat=3, seed=7)
     assert sorted(seeds[3:]) == sorted(again)
+
+
+@planned_agent(description="Adds numbers")
+class Thinker:
+    @achieves_goal("The sum")
+    @action
+    async def add(self, asked: UserInput, ai: Ai) -> str:
+        return await ai.generate_text(asked.content)
+
+
+EACH_KIND = [Agent("Calculator"), Thinker(), Ensemble("Office", [Task("Add")])]
+
+
+@pytest.mark.parametrize("asked", EACH_KIND, ids=lambda asked: type(asked).__name__)
+async def test_models_get_the_seed_that_was_given_each_run_its_own(asked: object) -> None:
+    async def list_seeds(seed: int | None) -> list[int | None]:
+        _, model = calculator()
+        report = await evaluate(sums(), asked, repeat=2, seed=seed, platform=Platform(models=model))
+        assert not report.failures
+        assert EvalReport.from_json(report.to_json()).seed == seed
+        return [call.options.seed for call in model.calls]
+
+    seeds = await list_seeds(7)
+    assert None not in seeds
+    assert len({*seeds}) == 6
+    assert {*await list_seeds(7)} == {*seeds}
+    assert not {*await list_seeds(8)} & {*seeds}
+    assert {*await list_seeds(None)} == {None}, "a model gets no seed that nobody gave"
+
+
+async def test_the_seed_of_an_agent_wins_and_a_stored_evaluation_keeps_its_seed(tmp_path: Path) -> None:
+    _, model = calculator()
+    async with Platform(models=model, store=SqliteStore(tmp_path / "runs.db")) as platform:
+        agent = Agent("Calculator", model=LlmOptions(seed=1))
+        await evaluate(sums(), agent, seed=7, platform=platform, id="seeded")
+        assert {call.options.seed for call in model.calls} == {1}
+        assert [summary.seed for summary in await list_evaluations(platform.store)] == [7]
 
 
 async def test_no_more_cases_run_at_once_than_asked() -> None:
@@ -240,7 +280,7 @@ async def add(text: str) -> str:
 
 async def main():
     async with Platform(store=SqliteStore(sys.argv[1])) as platform:
-        platform.services.find(LeaseTime).seconds = 0.2
+        platform.services.find(LeaseTime).seconds = 2.0
         report = await evaluate(sums(), add, platform=platform, id="nightly", max_parallel=1)
         print(report.is_complete, report.list_scores("EqualsExpected"))
 

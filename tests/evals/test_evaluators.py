@@ -296,6 +296,18 @@ async def test_a_judge_votes_gives_reasons_and_says_how_far_its_votes_agree() ->
     assert prompt.count("</answer>") == prompt.count("</rubric>") == 1, "an answer cannot close its tag"
 
 
+async def test_each_vote_of_a_judge_has_a_seed_of_its_own() -> None:
+    @runnable
+    async def echo(text: str) -> str:
+        return text
+
+    model = ScriptedModel(*[{"reason": "fine", "passed": True}] * 3)
+    dataset = Dataset(name="one", cases=[Case(inputs="go")], evaluators=[Judge("Polite.", model=model, votes=3)])
+    report = await evaluate(dataset, echo, seed=7)
+    assert not report.failures
+    assert len({call.options.seed for call in model.calls} - {None}) == 3
+
+
 async def test_a_judge_of_pairs_sees_both_orders() -> None:
     @runnable
     async def echo(text: str) -> str:

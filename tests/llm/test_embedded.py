@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -81,8 +81,8 @@ def model() -> EmbeddedModel:
     return EmbeddedModel()
 
 
-def ask(text: str, max_tokens: int = 8) -> ModelRequest:
-    return ModelRequest((UserMessage(text),), options=LlmOptions(max_tokens=max_tokens))
+def ask(text: str, max_tokens: int = 8, seed: int | None = None) -> ModelRequest:
+    return ModelRequest((UserMessage(text),), options=LlmOptions(max_tokens=max_tokens, seed=seed))
 
 
 def endless(timeout: float | None = None) -> ModelRequest:
@@ -212,6 +212,27 @@ async def test_the_time_limit_holds_while_chunks_come_in(tmp_path: Path, monkeyp
     for _ in range(10):
         with pytest.raises(ModelTimeoutError):
             await EmbeddedModel(weights).generate(endless(timeout=0.05))
+
+
+async def test_the_seed_of_the_options_counts_before_the_fixed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds: list[object] = []
+
+    class Server:
+        """A server that notes the seeds."""
+
+        def handle_chat_completions(self, body: Mapping[str, object], callback: Callable[[object], bool]) -> object:
+            seeds.append(body["seed"])
+            callback({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}]})
+            return {}
+
+    weights = tmp_path / "model.gguf"
+    weights.touch()
+    monkeypatch.setattr(embedded, "load", lambda path: Server())
+    for seed in (None, 7):
+        await EmbeddedModel(weights).generate(ask("hi", seed=seed))
+    assert seeds == [1, 7]
 
 
 async def test_a_conversation_that_is_too_long(model: EmbeddedModel) -> None:

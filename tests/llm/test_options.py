@@ -43,6 +43,8 @@ def test_a_model_wins_over_a_role() -> None:
         ("top_k", 0),
         ("top_k", 1.5),
         ("max_tokens", 0),
+        ("seed", -1),
+        ("seed", 2**31),
         ("max_tokens", -1),
         ("timeout", 0),
         ("timeout", float("inf")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -56,7 +57,7 @@ WEATHER = ToolSpec("weather", "The weather.", {"type": "object", "properties": {
 STRICT = ToolSpec("find", "Finds a city.", close_schema(City.model_json_schema()))
 CALLS = (ToolCall("callnr001", "weather", '{"city":"Paris"}'), ToolCall("callnr002", "weather", '{"city":"Rome"}'))
 CITY = OutputSpec("City", close_schema(City.model_json_schema()))
-EVERYTHING = LlmOptions(temperature=0.5, top_p=0.9, top_k=5, max_tokens=100, reasoning_effort="medium")
+EVERYTHING = LlmOptions(temperature=0.5, top_p=0.9, top_k=5, max_tokens=100, seed=7, reasoning_effort="medium")
 CONVERSATION: tuple[Message, ...] = (
     SystemMessage("Be brief."),
     UserMessage("Weather in Paris and Rome?"),
@@ -116,7 +117,7 @@ class TestRequests:
 
     async def test_options_that_the_model_refuses_are_left_out(self, server: StrictServer) -> None:
         for effort in (None, "none", "minimal", "low", "medium", "high", "xhigh", "enabled"):
-            options = LlmOptions(temperature=0.5, top_p=0.9, top_k=5, max_tokens=100, reasoning_effort=effort)
+            options = replace(EVERYTHING, reasoning_effort=effort)
 
             assert (await both(server.serve(), ask(options=options))).message.text == "hello"
 
@@ -296,6 +297,8 @@ class TestSites:
             ("mistral", {"messages": [{"role": "developer", "content": "x"}]}),
             ("mistral", {"reasoning_effort": "high"}),
             ("mistral", {"top_k": 3}),
+            ("mistral", {"seed": 7}),
+            ("gemini", {"seed": 7}),
             ("grok", {"reasoning_effort": "high"}),
             ("deepseek", {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}}),
             ("anthropic", {"temperature": 1}),

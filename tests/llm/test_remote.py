@@ -255,12 +255,21 @@ class TestRequests:
         assert server.bodies[0]["tool_choice"] == encoded
 
     async def test_options_that_are_set(self, server: ChatServer) -> None:
-        options = LlmOptions(temperature=0.0, top_p=0.5, top_k=3, max_tokens=9, reasoning_effort="low")
+        options = LlmOptions(temperature=0.0, top_p=0.5, top_k=3, max_tokens=9, seed=7, reasoning_effort="low")
 
         await server.model().generate(ask(options=options))
 
         sent = {name: value for name, value in server.bodies[0].items() if name not in ("model", "messages")}
-        assert sent == {"temperature": 0.0, "top_p": 0.5, "top_k": 3, "max_tokens": 9, "reasoning_effort": "low"}
+        expected = {"temperature": 0.0, "top_p": 0.5, "top_k": 3, "max_tokens": 9, "seed": 7, "reasoning_effort": "low"}
+        assert sent == expected
+
+    @pytest.mark.parametrize(("provider", "field"), [("mistral", "random_seed"), ("grok", "seed"), ("gemini", None)])
+    async def test_the_seed_has_the_name_that_a_provider_knows(
+        self, provider: str, field: str | None, server: ChatServer
+    ) -> None:
+        await server.model(PROVIDERS[provider]).generate(ask(options=LlmOptions(seed=7)))
+
+        assert [name for name, value in server.bodies[0].items() if value == 7] == ([] if field is None else [field])
 
     async def test_openai_wants_another_name_for_max_tokens(self, server: ChatServer) -> None:
         await server.model(PROVIDERS["openai"]).generate(ask(options=LlmOptions(max_tokens=9)))

@@ -150,16 +150,18 @@ OPENAI = ChatRules(
     roles=frozenset({"system", "developer", "user", "assistant", "tool"}),
     parts=frozenset({"text", "image_url", "file"}),
     strict_schemas=True,
+    fields=frozenset({"seed"}),
 )
 MISTRAL = ChatRules(
     efforts=(("mistral-small-(latest|2603)|mistral-medium-3-5", frozenset({"none", "high"})),),
     call_id="[a-zA-Z0-9]{9}",
     parts=frozenset({"text", "image_url", "document_url"}),
-    fields=frozenset({"prompt_mode"}),
+    fields=frozenset({"prompt_mode", "random_seed"}),
     stream_options=False,
     strict_order=True,
 )
-GROK = ChatRules(efforts=(("grok-3-mini", _LOW_HIGH), (r"grok-4\.3", _USUAL)))
+MISTRAL_AT_AZURE = replace(MISTRAL, fields=frozenset({"seed"}))
+GROK = ChatRules(efforts=(("grok-3-mini", _LOW_HIGH), (r"grok-4\.3", _USUAL)), fields=frozenset({"seed"}))
 DEEPSEEK = ChatRules(
     efforts=(("deepseek-v4", _LOW_HIGH | {"max"}),),
     parts=frozenset({"text"}),
@@ -180,7 +182,7 @@ GEMINI = ChatRules(
 OPEN = ChatRules(
     efforts=((".", _ANY),),
     parts=frozenset({"text", "image_url", "file"}),
-    fields=frozenset({"top_k", "plugins"}),
+    fields=frozenset({"top_k", "seed", "plugins"}),
 )
 OPENROUTER = replace(OPEN, replayed=frozenset({"reasoning_details"}))
 OPENAI_LIKE = replace(OPENAI, efforts=OPEN.efforts, fields=OPEN.fields, calm="")

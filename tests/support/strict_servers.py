@@ -144,7 +144,9 @@ SITES: Mapping[str, Site] = {
         "2023-06-01",
     ),
     "mistral": Site(PROVIDERS["mistral"], "mistral-large-latest", _CHAT, BEARER, chat_rules.MISTRAL),
-    "azure-mistral": Site(PROVIDERS["azure-mistral"], "mistral-large-2411", _FOUNDRY, API_KEY, chat_rules.MISTRAL),
+    "azure-mistral": Site(
+        PROVIDERS["azure-mistral"], "mistral-large-2411", _FOUNDRY, API_KEY, chat_rules.MISTRAL_AT_AZURE
+    ),
     "grok": Site(PROVIDERS["grok"], "grok-4", _CHAT, BEARER, chat_rules.GROK),
     "azure-grok": Site(PROVIDERS["azure-grok"], "grok-3-mini", _FOUNDRY, API_KEY, chat_rules.GROK),
     "deepseek": Site(PROVIDERS["deepseek"], "deepseek-reasoner", _CHAT, BEARER, chat_rules.DEEPSEEK),

@@ -45,7 +45,7 @@ def run(
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="REPORT", help="Write the report.")] = None,
     html: Html = None,
     plans: Annotated[bool, typer.Option("--plans", help="Only choose plans: no model is called.")] = False,
-    seed: Seed = 0,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of all that is random, also of models.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="Id, with which it goes on in the store.")] = None,
     store: StoreUrl = None,
     model: ModelName = None,
@@ -61,7 +61,7 @@ def run(
     if plans:
         from tactician.evals import evaluate_plans_sync
 
-        report = evaluate_plans_sync(dataset, runnable, **options)
+        report = evaluate_plans_sync(dataset, runnable, baseline=baseline, seed=seed or 0)
     else:
         limits = None if budget is None else Budget(cost=budget)
         options |= {"repeat": repeat, "max_parallel": max_parallel, "budget": limits, "timeout": timeout}

@@ -24,6 +24,8 @@ from tactician.evals.summaries import WaitingCase
 from tactician.evals.telemetry import emit_results
 from tactician.evals.trials import Trial, TrialRunner
 from tactician.events.event import new_id
+from tactician.llm import LlmOptions
+from tactician.llm.options import NO_OPTIONS
 from tactician.llm.usage import UsageTally
 from tactician.platform import Platform
 from tactician.runs import Budget
@@ -45,7 +47,7 @@ async def evaluate(
     platform: Platform | Callable[[], Platform] | None = None,
     id: str | None = None,
     baseline: str | Path | EvalReport | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     name: str | None = None,
     on_case: Callable[[TrialEntry], object] | None = None,
 ) -> EvalReport:
@@ -68,7 +70,8 @@ async def evaluate(
             its own.
         id: id of the evaluation; a new one by default.
         baseline: report to compare with, or the file that has it. The file is only read.
-        seed: seed of what is random: resampling, simulated users, the order in which a judge sees two answers.
+        seed: seed of what is random: resampling, simulated users, the order in which a judge sees two answers; 0 by
+            default. With a seed that you give, the models that take one get one, too: each run of a case its own.
         name: name of the experiment; the name of the Runnable by default.
         on_case: called with each case that has ended.
 
@@ -82,7 +85,7 @@ async def evaluate(
     before = read_baseline(baseline)
     async with _open_platform(platform) as (main, create):
         label = runnable if isinstance(runnable, str) else main.as_runnable(runnable).name
-        report = EvalReport(id=id or new_id(), name=name or label, dataset=dataset.name, runnable=label)
+        report = EvalReport(id=id or new_id(), name=name or label, dataset=dataset.name, runnable=label, seed=seed)
         report.started, report.expected = main.services.clock.time(), repeat * len(dataset.cases)
         journal = None if platform is None or callable(platform) else EvaluationJournal(main.store, report)
         target = main.find_agent(runnable) if isinstance(runnable, str) else runnable
@@ -94,7 +97,7 @@ async def evaluate(
         await work.run(scorer, meter, max_parallel)
         await analyze_report(dataset, report)
         if before is not None:
-            report.comparison = compare_reports(before, report, seed=seed)
+            report.comparison = compare_reports(before, report, seed=seed or 0)
         if journal is not None:
             await journal.close()
         return report
@@ -170,14 +173,15 @@ class _Evaluation:
                 self._on_case(outcome)
 
 
-def list_trials(dataset: Dataset[Any, Any, Any], repeat: int, seed: int, key: str = "") -> Iterator[Trial]:
+def list_trials(dataset: Dataset[Any, Any, Any], repeat: int, seed: int | None, key: str = "") -> Iterator[Trial]:
     """Yield the runs of the cases of a data set, named as pydantic-evals names them."""
     for number, case in enumerate(dataset.cases, 1):
         case_name = case.name or f"Case {number}"
         for repetition in range(1, repeat + 1):
             name = case_name if repeat == 1 else f"{case_name} [{repetition}/{repeat}]"
-            chance = random.Random(f"{seed}/{case_name}/{repetition}").getrandbits(32)
-            yield Trial(name, case, case_name, repetition, key and f"{key}/{case_name}/{repetition}", chance)
+            chance = random.Random(f"{seed or 0}/{case_name}/{repetition}").getrandbits(32)
+            options = NO_OPTIONS if seed is None else LlmOptions(seed=chance >> 1)
+            yield Trial(name, case, case_name, repetition, key and f"{key}/{case_name}/{repetition}", chance, options)
 
 
 def read_baseline(baseline: str | Path | EvalReport | None) -> EvalReport | None:

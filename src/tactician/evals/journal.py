@@ -14,7 +14,7 @@ from tactician.evals.summaries import COMPLETE, EVALUATIONS, RUNNING, STOPPED, W
 from tactician.stores import DocumentStore
 from tactician.stores.document import StoredDocument
 
-_FACTS: Final = ("id", "name", "dataset", "runnable", "expected", "started", "stopped", "waiting")
+_FACTS: Final = ("id", "name", "dataset", "runnable", "expected", "started", "stopped", "waiting", "seed")
 
 
 class EvaluationJournal:
@@ -76,6 +76,7 @@ class EvaluationJournal:
             "expected": report.expected,
             "done": done,
             "started": report.started,
+            "seed": report.seed,
             "stopped": report.stopped,
             "waiting": [asdict(case) for case in report.waiting],
         }

@@ -38,6 +38,7 @@ class EvalReport:
         stopped: why the evaluation ended before all cases had run; `None` when all of them have.
         waiting: the runs that wait for somebody.
         started: seconds since the epoch.
+        seed: the seed that models got, each run of a case its own; `None` when they got none.
         analyses: what evaluators of whole reports found.
         comparison: the comparison with the baseline, if there was one.
     """
@@ -51,6 +52,7 @@ class EvalReport:
     stopped: str | None = None
     waiting: tuple[WaitingCase, ...] = ()
     started: float = 0.0
+    seed: int | None = None
     analyses: list[ReportAnalysis] = field(default_factory=list, repr=False)
     comparison: ReportComparison | None = field(default=None, repr=False)
 
@@ -133,6 +135,7 @@ class EvalReport:
             "stopped",
             "waiting",
             "started",
+            "seed",
             "analyses",
             "entries",
         )
@@ -196,6 +199,7 @@ class _StoredReport(pydantic.BaseModel):
     stopped: str | None
     waiting: tuple[WaitingCase, ...] = ()
     started: float = 0.0
+    seed: int | None = None
     analyses: list[ReportAnalysis] = []
     entries: list[TrialEntry]
 

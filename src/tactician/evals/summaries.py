@@ -47,6 +47,7 @@ class EvaluationSummary:
         started: seconds since the epoch.
         stopped: why it ended before all cases had run.
         waiting: the runs that wait for somebody.
+        seed: the seed that models got; `None` when they got none.
     """
 
     id: str
@@ -59,6 +60,7 @@ class EvaluationSummary:
     started: float
     stopped: str | None = None
     waiting: tuple[WaitingCase, ...] = ()
+    seed: int | None = None
 
 
 _SUMMARY: Final = pydantic.TypeAdapter(EvaluationSummary)

@@ -18,6 +18,8 @@ from tactician.evals.summaries import WaitingCase
 from tactician.events import Event
 from tactician.frozen import frozen
 from tactician.grammar import format_count
+from tactician.llm import LanguageModel, LlmOptions
+from tactician.llm.options import NO_OPTIONS
 from tactician.llm.usage import UsageTally
 from tactician.platform import Platform
 from tactician.runs import BudgetError, PendingRequest, RunContext, RunError, Runnable, RunResult, RunStatus
@@ -40,6 +42,7 @@ class Trial:
         repetition: 1 for the first run of the case.
         key: key that no other run of the store has; empty when the run is kept nowhere.
         seed: number for what is random in it.
+        model_options: options of the calls of models, such as their seed.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Trial:
     repetition: int
     key: str
     seed: int
+    model_options: LlmOptions = NO_OPTIONS
 
 
 @frozen
@@ -152,14 +156,20 @@ class TrialRunner:
         surroundings: dict[type, object] = {TrialSeed: TrialSeed(trial.seed)}
         if trial.key:
             surroundings[RunKey] = RunKey(trial.key)
-        if self._cache is not None:
-            surroundings[ModelFilter] = ModelFilter(partial(self._cache.wrap, repetition=trial.repetition))
-        base = platform.context()
-        judging = base if self._cache is None else base.inside({ModelFilter: surroundings[ModelFilter]})
+        base = judging = platform.context()
+        if self._cache is not None or trial.model_options is not NO_OPTIONS:
+            surroundings[ModelFilter] = models = self._create_filter(trial)
+            judging = base.inside({ModelFilter: models})
         progress.judging = replace(judging, tally=UsageTally(self.meter.tally), meter=self.meter)
         progress.platform = platform
         context = base.with_listeners(progress.events.append).inside(surroundings)
         return replace(context, tally=UsageTally(self.meter.tally), meter=self.meter)
+
+    def _create_filter(self, trial: Trial) -> ModelFilter:
+        """Return the filter of the models of a case and of its judges."""
+        cache = self._cache
+        wrap = _pass_on if cache is None else partial(cache.wrap, repetition=trial.repetition)
+        return ModelFilter(wrap, trial.model_options)
 
     async def _run_or_continue(
         self, trial: Trial, platform: Platform, context: RunContext, progress: TrialProgress
@@ -183,6 +193,10 @@ class TrialRunner:
         """End the run of a case that takes too long, which any worker could continue otherwise."""
         if (record := await _find_record(trial, platform)) is not None:
             await platform.kill(record.run_id, "the case took too long")
+
+
+def _pass_on(model: LanguageModel) -> LanguageModel:
+    return model
 
 
 async def _find_record(trial: Trial, platform: Platform) -> RunRecord | None:

@@ -173,8 +173,8 @@ class EmbeddedModel:
         # and would make it avoid the punctuation of JSON.
         penalty = 1.0 if request.output is not None else 1.1
         return {
-            **OPENAI_CHAT.encode(request, self.name, DEFAULT_DIALECT, stream=True),
             "seed": 1,
+            **OPENAI_CHAT.encode(request, self.name, DEFAULT_DIALECT, stream=True),
             "repeat_penalty": penalty,
         }
 

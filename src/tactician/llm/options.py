@@ -15,6 +15,7 @@ from tactician.events.encoding import encode
 from tactician.frozen import frozen
 
 _LEAST_TIMEOUT = 0.001
+_LARGEST_SEED = 2.0**31 - 1  # of 32 bits with a sign, which every provider takes
 
 
 @frozen(kw_only=True)
@@ -61,6 +62,7 @@ class LlmOptions:
         top_p: sample from the smallest set of tokens whose probabilities sum to this, 0 to 1.
         top_k: sample from this many most probable tokens.
         max_tokens: the longest answer, in tokens.
+        seed: with the same seed, a model that takes one gives the same answer to the same request, as far as it can.
         reasoning_effort: how long a reasoning model thinks: `"low"`, `"medium"`, `"high"` ...
         timeout: seconds for the whole call; when it is streamed, for each wait.
         native_tools: tools that the provider itself runs: `"web_search"`, `"code_interpreter"`.
@@ -83,6 +85,7 @@ class LlmOptions:
     top_p: float | None = None
     top_k: Positive | None = None
     max_tokens: Positive | None = None
+    seed: Count | None = None
     reasoning_effort: str | None = None
     timeout: Seconds | None = None
     native_tools: tuple[str, ...] = ()
@@ -100,6 +103,7 @@ class LlmOptions:
             self.top_p,
             self.top_k,
             self.max_tokens,
+            self.seed,
             self.timeout,
             self.network_retries,
             self.truncation_retries,
@@ -167,6 +171,7 @@ _RANGES = (
     ("top_p", 0.0, 1.0, False),
     ("top_k", 1.0, FINITE, True),
     ("max_tokens", 1.0, FINITE, True),
+    ("seed", 0.0, _LARGEST_SEED, True),
     ("timeout", _LEAST_TIMEOUT, FINITE, False),
     ("network_retries", 0.0, FINITE, True),
     ("truncation_retries", 0.0, FINITE, True),

@@ -35,6 +35,7 @@ _OPENAI_RESPONSES = replace(
 # any other (400, code 3230).
 _MISTRAL = Dialect(
     top_k=False,
+    seed="random_seed",
     reasoning_effort=False,
     short_call_ids=True,
     documents="document_url",
@@ -43,7 +44,7 @@ _MISTRAL = Dialect(
 )
 _PLAIN = Dialect(top_k=False, reasoning_effort=False, documents="")
 _LOCAL = Dialect(documents="")
-_GEMINI = replace(_PLAIN, replayed=frozenset({"extra_content"}))
+_GEMINI = replace(_PLAIN, seed="", replayed=frozenset({"extra_content"}))
 _OPENROUTER = Dialect(
     native_tools={"web_search": {"plugins": [{"id": "web"}]}}, replayed=frozenset({"reasoning_details"}), traces=True
 )
@@ -110,7 +111,7 @@ _TABLE = (
         "deepseek-chat",
         # DeepSeek has a JSON mode, but no output schema: typed output goes through a tool.
         features=Features(tools=True, json_schema=False, images=False),
-        dialect=_PLAIN,
+        dialect=replace(_PLAIN, seed=""),
     ),
     Provider(
         "gemini",
@@ -145,7 +146,7 @@ _TABLE = (
         headers={"anthropic-version": "{api_version}"},
         needs_api_version=True,
     ),
-    replace(_AZURE, name="azure-mistral", path=_FOUNDRY, dialect=_MISTRAL),
+    replace(_AZURE, name="azure-mistral", path=_FOUNDRY, dialect=replace(_MISTRAL, seed="seed")),
     replace(_AZURE, name="azure-grok", path=_FOUNDRY, dialect=_PLAIN),
 )
 PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in _TABLE}

@@ -112,7 +112,7 @@ class TestWhatTheModelSees:
         assert info.model_request_parameters.output_mode == "native"
 
     async def test_the_options(self) -> None:
-        options = LlmOptions(temperature=0.5, top_p=0.9, top_k=7, max_tokens=10, timeout=5)
+        options = LlmOptions(temperature=0.5, top_p=0.9, top_k=7, max_tokens=10, seed=3, timeout=5)
 
         _, info = await seen_by_model(ModelRequest(HI.messages, options=options))
 
@@ -121,6 +121,7 @@ class TestWhatTheModelSees:
             "top_p": 0.9,
             "top_k": 7,
             "max_tokens": 10,
+            "seed": 3,
             "max_retries": 0,
         }
 

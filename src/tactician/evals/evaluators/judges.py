@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, Final, Literal
 
@@ -17,6 +17,7 @@ from tactician.errors import ConfigurationError
 from tactician.evals.context import EvalContext, read_context
 from tactician.llm import ModelLike
 from tactician.runs import RunContext
+from tactician.runs.context.services import ModelFilter
 from tactician.runs.life.output import format_output
 from tactician.suggestions import suggest_options
 
@@ -81,7 +82,10 @@ class Judge(Evaluator[Any, Any, Any]):
         parts = {**self._show_input(context), "expected": ctx.expected_output, "answer": ctx.output}
         prompt = write_prompt(self.rubric, {name: part for name, part in parts.items() if part is not None})
         judge = Agent(self.name, model=self.model, instructions=_INSTRUCTIONS, output_type=JudgeVote)
-        votes = [(await judge.run(prompt, context=context.run)).output for _ in range(self.votes)]
+        votes = [
+            (await judge.run(prompt, context=create_vote_context(context.run, number))).output
+            for number in range(self.votes)
+        ]
         has_passed = 2 * sum(vote.passed for vote in votes) > len(votes)
         reason = next((vote.reason for vote in votes if vote.passed is has_passed), votes[0].reason)
         results = {self.name: EvaluationReason(has_passed, reason)}
@@ -92,12 +96,13 @@ class Judge(Evaluator[Any, Any, Any]):
             raise ConfigurationError("Judge: pairs=True compares with the expected_output, and the case has none")
         judge = Agent(self.name, model=self.model, instructions=_PAIRS, output_type=PairVote)
         order, scores, reasons = random.Random(context.seed), list[float](), list[str]()
-        for _ in range(self.votes):
+        for number in range(self.votes):
+            vote_context = create_vote_context(run, number)
             is_first = order.random() < 0.5
             for is_answer_first in (is_first, not is_first):
                 pair = [context.output, context.expected_output][:: 1 if is_answer_first else -1]
                 parts = {**self._show_input(context), "first": pair[0], "second": pair[1]}
-                vote = (await judge.run(write_prompt(self.rubric, parts), context=run)).output
+                vote = (await judge.run(write_prompt(self.rubric, parts), context=vote_context)).output
                 is_won = vote.better == ("first" if is_answer_first else "second")
                 scores.append(0.5 if vote.better == "equal" else float(is_won))
                 reasons.append(vote.reason)
@@ -114,6 +119,15 @@ class Judge(Evaluator[Any, Any, Any]):
             share = max(votes.count(vote) for vote in votes) / len(votes)
             results[f"{self.name} agreement"] = EvaluationReason(share)
         return results
+
+
+def create_vote_context(run: RunContext, number: int) -> RunContext:
+    """Return the context of a vote with a seed of its own: with the same seed, all votes would be the same."""
+    models = run.find(ModelFilter)
+    if models is None or models.options.seed is None:
+        return run
+    seeded = replace(models, options=replace(models.options, seed=models.options.seed ^ number))
+    return run.inside({ModelFilter: seeded})
 
 
 def write_prompt(rubric: str, parts: Mapping[str, Any]) -> str:

@@ -25,6 +25,7 @@ from tactician.integrations.otel.conventions import (
     REASONING_TOKENS,
     REQUEST_MAX_TOKENS,
     REQUEST_MODEL,
+    REQUEST_SEED,
     REQUEST_TEMPERATURE,
     REQUEST_TOP_K,
     REQUEST_TOP_P,
@@ -76,6 +77,7 @@ def describe_request(request: ModelRequest) -> Attributes:
         REQUEST_TOP_P: options.top_p,
         REQUEST_TOP_K: options.top_k,
         REQUEST_MAX_TOKENS: options.max_tokens,
+        REQUEST_SEED: options.seed,
         OUTPUT_TYPE: "text" if request.output is None else "json",
     }
     return {name: value for name, value in values.items() if value is not None}

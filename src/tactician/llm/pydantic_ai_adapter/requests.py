@@ -89,6 +89,7 @@ def _settings(request: ModelRequest, model: Model) -> ModelSettings:
         "top_p": options.top_p,
         "top_k": options.top_k,
         "max_tokens": options.max_tokens,
+        "seed": options.seed,
         "thinking": _choose_thinking(options),
         "tool_choice": _tool_choice(request),
         "max_retries": _max_retries(model),

@@ -26,6 +26,7 @@ class Dialect:
         temperature: true when the model takes `temperature` and `top_p`.
         sampling_while_reasoning: true when it takes them while it reasons, and not only at the effort `"none"`.
         top_k: true when it takes `top_k`.
+        seed: the name of the field with the seed; empty if it takes none.
         reasoning_effort: true when the model takes a reasoning effort; or the efforts that it knows.
         no_reasoning: the value to send instead of the effort `"none"`, if that differs.
         reasoning_summary: the summary of its thinking to ask for, such as `"auto"`; none when empty.
@@ -63,6 +64,7 @@ class Dialect:
     temperature: bool = True
     sampling_while_reasoning: bool = True
     top_k: bool = True
+    seed: str = "seed"
     reasoning_effort: bool | tuple[str, ...] = True
     no_reasoning: JsonFields = field(default_factory=dict)
     reasoning_summary: str = ""

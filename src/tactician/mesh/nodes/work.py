@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tactician.clock import pause, wait_for_event
 from tactician.errors import StoreError
@@ -131,7 +132,7 @@ class NodeWork:
         def wrap(model: LanguageModel) -> LanguageModel:
             return create_tiered(model if earlier is None else earlier.wrap(model), choose, context.models)
 
-        return ModelFilter(wrap)
+        return ModelFilter(wrap) if earlier is None else replace(earlier, wrap=wrap)
 
     def note_failure(self, run_key: str, error: Exception) -> None:
         """Note the error with which the work on a request has failed."""

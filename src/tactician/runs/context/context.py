@@ -419,7 +419,7 @@ class RunContext:
         """
         model, options = self._choose_model(requested, source)
         chosen = self.find(ModelFilter) if self.surroundings else None
-        return (model if chosen is None else chosen.wrap(model)), options
+        return (model, options) if chosen is None else (chosen.wrap(model), options.with_defaults(chosen.options))
 
     def _choose_model(
         self, requested: ModelLike | None, source: ModelSource | None

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events.bus import EventBus
 from tactician.frozen import frozen
-from tactician.llm import LanguageModel
+from tactician.llm import LanguageModel, LlmOptions
 from tactician.llm.model_sources import ModelSource
+from tactician.llm.options import NO_OPTIONS
 from tactician.runs.context.telemetry import start_telemetry
 from tactician.runs.progress.store import default_store
 from tactician.stores import DocumentStore
@@ -28,9 +29,11 @@ class ModelFilter:
 
     Attributes:
         wrap: returns the model to call in the place of a model.
+        options: options of all calls; an agent with such options of its own keeps them.
     """
 
     wrap: Callable[[LanguageModel], LanguageModel]
+    options: LlmOptions = NO_OPTIONS
 
 
 class Services:

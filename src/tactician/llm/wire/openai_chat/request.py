@@ -205,6 +205,8 @@ def _encode_options(request: ModelRequest, dialect: Dialect, body: dict[str, obj
             body["top_p"] = options.top_p
     if options.top_k is not None and dialect.top_k:
         body["top_k"] = options.top_k
+    if options.seed is not None and dialect.seed:
+        body[dialect.seed] = options.seed
     if options.max_tokens is not None:
         body[dialect.max_tokens] = options.max_tokens
     if options.reasoning_effort == "none" and dialect.no_reasoning:
