@@ -15,7 +15,11 @@ from acp.exceptions import RequestError
 from acp.helpers import embedded_text_resource, image_block, resource_block, text_block
 from acp.schema import AllowedOutcome, DeniedOutcome, PermissionOption, RequestPermissionResponse, ToolCallUpdate
 from aiohttp import web
+from typing_extensions import override
 
+from tactician.coding.editor.permissions import Permissions
+from tactician.coding.editor.updates import UpdateWriter
+from tactician.runs import PendingRequest
 from tests.coding.support import create_repository, run_git
 from tests.support.chat_server import ChatServer, Received, Reply, call_piece, chunk, streams
 
@@ -181,3 +185,52 @@ async def test_a_prompt_is_cancelled_while_the_model_thinks(tmp_path: Path) -> N
             await agent.prompt(session_id=session_id, prompt=[text_block("More")])
         await agent.cancel(session_id=session_id)
         assert (await reply).stop_reason == "cancelled"
+
+
+async def test_a_question_that_is_left_open_ends_with_the_prompt(tmp_path: Path) -> None:
+    repo = create_repository(tmp_path / "repo", FILES)
+    asked = asyncio.Event()
+
+    class Silent(Editor):
+        """An editor whose user looks at the question, and cancels the prompt."""
+
+        @override
+        async def request_permission(
+            self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption], **_: object
+        ) -> RequestPermissionResponse:
+            asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    store = ("--store", str(tmp_path / "runs.db"))
+    async with ChatServer(calls(EDIT), says("Then not."), calls(EDIT), says("Well.")) as server:
+        async with connect(Silent(), server, tmp_path, *store) as agent:
+            await agent.initialize(protocol_version=PROTOCOL_VERSION)
+            session_id = (await agent.new_session(cwd=str(repo), mcp_servers=[])).session_id
+            reply = asyncio.create_task(agent.prompt(session_id=session_id, prompt=[text_block("Mend it")]))
+            await asked.wait()
+            await agent.cancel(session_id=session_id)
+            assert (await reply).stop_reason == "cancelled"
+            after = await agent.prompt(session_id=session_id, prompt=[text_block("Leave it")])
+            assert after.stop_reason == "end_turn"
+            asked.clear()
+            left = asyncio.create_task(agent.prompt(session_id=session_id, prompt=[text_block("Mend it")]))
+            await asked.wait()
+        with pytest.raises(ConnectionError):
+            await left
+        async with connect(Editor(), server, tmp_path, *store) as agent:
+            await agent.initialize(protocol_version=PROTOCOL_VERSION)
+            await agent.load_session(cwd=str(repo), session_id=session_id, mcp_servers=[])
+            after = await agent.prompt(session_id=session_id, prompt=[text_block("Go on")])
+            assert after.stop_reason == "end_turn"
+
+
+async def test_a_request_for_a_role_is_not_answered_in_an_editor() -> None:
+    async def ask(call: ToolCallUpdate, options: list[PermissionOption]) -> RequestPermissionResponse:
+        raise AssertionError("nobody is asked")
+
+    permissions = Permissions(ask, UpdateWriter(Path("/shop")))
+    request = PendingRequest("1", "approval", "May it be paid?", required_role="manager")
+    answer = await permissions.answer(request)
+    assert answer is not None
+    assert (answer.granted, "manager" in answer.reason) == (False, True)

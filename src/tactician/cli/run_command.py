@@ -60,7 +60,7 @@ TOO_SMALL = (
 
 
 class PlanningOptions(NamedTuple):
-    """What the plans of a run are to save, and the terms of their review."""
+    """Objective of the plans of a run, and the terms of their review."""
 
     objective: Objective | None = None
     plan_review: PlanReview | None = None

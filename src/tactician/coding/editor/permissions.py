@@ -34,8 +34,11 @@ class Permissions:
     async def answer(self, request: PendingRequest) -> Approval | None:
         """Return the answer to a request of the agent; `None` when the user has cancelled instead.
 
-        A question that is not about a permission gets none: the protocol has no way to put it to the user.
+        A question that is not about a permission gets none: the protocol has no way to put it to the user. Neither does
+        a request for people with a role: the protocol does not say who the user is.
         """
+        if request.required_role is not None:
+            return reject(f"This needs the role {request.required_role!r}, which nobody has in an editor.")
         if request.kind not in ("approval", "confirmation"):
             return reject(_UNANSWERED)
         call = request.call

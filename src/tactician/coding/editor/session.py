@@ -20,6 +20,7 @@ from acp.schema import (
 )
 
 from tactician.agents.spec import AgentSettings
+from tactician.cancellation import run_to_completion
 from tactician.coding.agent import CodingAgent
 from tactician.coding.commands.policy import CommandPolicy
 from tactician.coding.editor.permissions import Permissions
@@ -134,9 +135,13 @@ class EditorSession:
         request = create_request(agent.name, message, RequestOptions(conversation_id=self.id))
         result = await self._show(lambda context: requests.answer(request, agent, context))
         while result.pending:
-            answers = await self._ask_all(result.pending)
+            answers: Mapping[str, Response] | None = None
+            try:
+                answers = await self._ask_all(result.pending)
+            finally:
+                if answers is None:  # a run that still waits would keep the conversation from its next prompt
+                    await run_to_completion(requests.give_up(result.run_id, self._platform.context()))
             if answers is None:
-                await requests.give_up(result.run_id, self._platform.context())
                 return "cancelled"
             result = await self._show(partial(self._resume, result.run_id, answers))
         return "end_turn"

@@ -21,7 +21,7 @@ _MASK: Final = 2**64 - 1
 
 @frozen(kw_only=True)
 class ChoiceQuery:
-    """What a choice among nodes depends on.
+    """Facts on which a choice among nodes depends.
 
     Attributes:
         capability: name of the capability.

@@ -25,7 +25,7 @@ _COMPROMISES: Final = (0.1, 1.0, 10.0, 100.0, 1000.0)
 
 @frozen
 class Forecast:
-    """What the actions of an agent are expected to take, and what its plans are to save.
+    """Expected costs and times of the actions of an agent, and the objective of its plans.
 
     Attributes:
         objective: the weights of costs, seconds and dollars.
@@ -117,7 +117,7 @@ def _estimate(spec: ActionSpec, agent: PlannedAgentSpec, table: ExperienceTable,
 
 @frozen
 class ProcessLimits:
-    """What a process may still spend.
+    """Budget and time that a process has left.
 
     Attributes:
         budget: what is left of its budget, and of those further out.
