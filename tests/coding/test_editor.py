@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -68,12 +69,14 @@ class Editor:
 
 @asynccontextmanager
 async def connect(
-    editor: Editor, server: ChatServer, folder: Path, *options: str
+    editor: Editor, server: ChatServer, folder: Path, *options: str, started: list[Process] | None = None
 ) -> AsyncIterator[ClientSideConnection]:
     env = {"TACTICIAN_MODEL": "openai:m", "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-" + "x" * 30}
     env |= {"PATH": "/usr/bin:/bin", "XDG_STATE_HOME": str(folder)}
     arguments = ("-m", "tactician", "code", "acp", *options)
-    async with spawn_agent_process(cast(Client, editor), sys.executable, *arguments, env=env) as (agent, _):
+    async with spawn_agent_process(cast(Client, editor), sys.executable, *arguments, env=env) as (agent, process):
+        if started is not None:
+            started.append(process)
         yield agent
 
 
@@ -204,7 +207,8 @@ async def test_a_question_that_is_left_open_ends_with_the_prompt(tmp_path: Path)
 
     store = ("--store", str(tmp_path / "runs.db"))
     async with ChatServer(calls(EDIT), says("Then not."), calls(EDIT), says("Well.")) as server:
-        async with connect(Silent(), server, tmp_path, *store) as agent:
+        processes: list[Process] = []
+        async with connect(Silent(), server, tmp_path, *store, started=processes) as agent:
             await agent.initialize(protocol_version=PROTOCOL_VERSION)
             session_id = (await agent.new_session(cwd=str(repo), mcp_servers=[])).session_id
             reply = asyncio.create_task(agent.prompt(session_id=session_id, prompt=[text_block("Mend it")]))
@@ -216,6 +220,8 @@ async def test_a_question_that_is_left_open_ends_with_the_prompt(tmp_path: Path)
             asked.clear()
             left = asyncio.create_task(agent.prompt(session_id=session_id, prompt=[text_block("Mend it")]))
             await asked.wait()
+            (process,) = processes
+            process.kill()
         with pytest.raises(ConnectionError):
             await left
         async with connect(Editor(), server, tmp_path, *store) as agent:

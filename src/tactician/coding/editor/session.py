@@ -118,13 +118,15 @@ class EditorSession:
             self._work.cancel()
 
     async def replay(self) -> None:
-        """Show the conversation to the editor.
+        """Show the conversation to the editor. A question that a killed program has left in it is given up.
 
         Raises:
             ConversationNotFoundError: when no conversation has the id of the session.
         """
         async with self._platform.conversations.look(self.id) as conversation:
-            messages = list(conversation.messages)
+            messages, part = list(conversation.messages), conversation.part
+        if part is not None:
+            await self._platform.requests.give_up(part.run_id, self._platform.context())
         for message in messages:
             for update in self._updates.replay(message):
                 await self._client.session_update(self.id, update)
